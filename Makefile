@@ -6,7 +6,7 @@ with_rust := .ci/with-rust
 # beside the build of the tests, for whose directory the others wait.
 steps := format lint words tests s2n python_package kernel lab packages stranger vendor capi fuzz docs windows macos aarch64 wasm licences
 
-.PHONY: help demo figures test $(steps) build install deb rpm static static-aarch64 bench bench-peers busy soak kernel-soak mutants clean
+.PHONY: help demo figures test $(steps) build instruments install install-lab deb rpm static static-aarch64 bench bench-peers busy soak kernel-soak mutants clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,14 +14,14 @@ help: ## Show what can be made
 
 # The tool as the tests have it is built in half of the time, and is fast enough for such a link.
 demo: ## Watch PCC, CUBIC and BBR carry the same file over a satellite link
-	$(with_rust) .ci/tool
-	target/debug/pcc race satellite
+	$(with_rust) .ci/tool race
+	target/debug/pcc-lab race satellite
 
-figures: build ## Measure every figure in the lab and write target/lab-report.html; stop and continue at any time
-	target/release/pcc lab build
-	target/release/pcc lab run all >target/lab-figures.txt || [ $$? = 3 ]
-	target/release/pcc lab report -o target/lab-report.html --csv target/lab-tables --pictures target/lab-pictures
-	target/release/pcc lab check || [ $$? = 1 ] || [ $$? = 3 ]
+figures: instruments ## Measure every figure in the lab and write target/lab-report.html; stop and continue at any time
+	target/release/pcc-lab build
+	target/release/pcc-lab run all >target/lab-figures.txt || [ $$? = 3 ]
+	target/release/pcc-lab report -o target/lab-report.html --csv target/lab-tables --pictures target/lab-pictures
+	target/release/pcc-lab check || [ $$? = 1 ] || [ $$? = 3 ]
 
 test: ## Everything that continuous integration runs
 	@$(with_rust) .ci/steps $(steps)
@@ -30,10 +30,16 @@ $(steps):
 	@$(with_rust) .ci/steps $@
 
 build: ## Build target/release/pcc, with PCC for the kernel where clang is
-	$(with_rust) .ci/with-object cargo build --release --locked --bin pcc
+	$(with_rust) .ci/with-object cargo build --release --locked -p pcc-cli
+
+instruments: ## Build target/release/pcc-lab, and beside it the pcc that the lab runs
+	$(with_rust) .ci/with-object cargo build --release --locked -p pcc-instruments -p pcc-cli
 
 install: ## Install pcc into ~/.cargo/bin
 	$(with_rust) .ci/with-object cargo install --locked --path crates/cli
+
+install-lab: ## Install pcc-lab into ~/.cargo/bin: simulations, races, experiments, the analysis of utilities
+	$(with_rust) cargo install --locked --path crates/instruments
 
 deb: build ## Make Debian packages of the tool and of the kernel's module (DKMS), in target/packages
 	@packaging/deb

@@ -20,6 +20,7 @@ fn main() -> std::io::Result<()> {
         "crates/core/src/units.rs",
         "crates/quic/src",
         "crates/net/src",
+        "crates/command/src",
         "crates/perf/src",
     ] {
         println!("cargo::rerun-if-changed={}", root.join(name).display());
@@ -33,6 +34,7 @@ fn main() -> std::io::Result<()> {
         "../core/Cargo.toml",
         "../net/Cargo.toml",
         "../perf/Cargo.toml",
+        "../command/Cargo.toml",
         "src",
     ] {
         println!("cargo::rerun-if-changed={name}");

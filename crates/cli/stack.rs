@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The QUIC stack, and what `pcc perf` is made of: of the core the units and the reordering thresholds alone.
-const STACK: [&str; 17] = [
+const STACK: [&str; 19] = [
     "Cargo.lock",
     "Cargo.toml",
     "vendor/noq/patched/Cargo.toml",
@@ -22,15 +22,20 @@ const STACK: [&str; 17] = [
     "crates/net/src",
     "crates/perf/Cargo.toml",
     "crates/perf/src",
+    "crates/command/Cargo.toml",
+    "crates/command/src",
     "crates/cli/Cargo.toml",
     "crates/cli/src",
 ];
 
 /// Commands that are not `pcc perf`, and what only they or PCC use: files and directories.
-pub(crate) const APART: [&str; 16] = [
-    "choice", "display", "doctor", "emulate", "get", "kernel", "lab", "put", "race", "remote", "serve", "session",
-    "shell", "sim", "telling", "utility",
+pub(crate) const APART: [&str; 15] = [
+    "choice", "display", "doctor", "emulate", "get", "kernel", "marks", "moved", "put", "remote", "serve", "session",
+    "shell", "telling", "utility",
 ];
+
+/// The part of the common ground that PCC alone uses.
+const OF_PCC: &str = "crates/command/src/objective";
 
 /// Hash of those files below the workspace `root`, of their names and contents, and of `how` they are compiled. None if
 /// this is no workspace, as in a package of this crate alone.
@@ -75,7 +80,8 @@ pub(crate) fn files(root: &Path) -> io::Result<Vec<PathBuf>> {
 fn collect(root: &Path, path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let name = path.strip_prefix(root).unwrap_or(path).with_extension("");
     let is_test = name.file_name().is_some_and(|name| name == "tests");
-    if is_test || APART.iter().any(|apart| name == Path::new("crates/cli/src").join(apart)) {
+    if is_test || name == Path::new(OF_PCC) || APART.iter().any(|apart| name == Path::new("crates/cli/src").join(apart))
+    {
         return Ok(());
     }
     if !path.is_dir() {

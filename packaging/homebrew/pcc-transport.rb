@@ -22,6 +22,6 @@ class PccTransport < Formula
 
   test do
     assert_match version.to_s.sub("HEAD-", ""), shell_output("#{bin}/pcc --version") if build.stable?
-    assert_match "standing queue", shell_output("#{bin}/pcc utility check fair")
+    assert_match "satellite", shell_output("#{bin}/pcc emulate --list")
   end
 end

@@ -31,7 +31,7 @@ impl Source {
     pub fn statement(self) -> &'static str {
         match self {
             Self::Lab => "Measured on a real Linux network stack in virtual time.",
-            Self::Simulator => "Simulated by pcc sim: no network stack took part.",
+            Self::Simulator => "Simulated by pcc-lab sim: no network stack took part.",
             Self::Emulator => "Measured with real connections over a path that pcc emulates, in real time.",
             Self::Analysis => "Calculated from the utility: nothing was sent.",
         }

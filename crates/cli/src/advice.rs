@@ -14,7 +14,7 @@ pub(crate) fn of(error: &anyhow::Error) -> Option<&'static str> {
     error.chain().find_map(|cause| {
         let start = cause.downcast_ref().and_then(of_start);
         let net = || cause.downcast_ref().and_then(of_dial).or_else(|| cause.downcast_ref().and_then(of_tls));
-        start.or_else(net).or_else(|| of_lab(cause))
+        start.or_else(net).or_else(|| of_kernel(cause))
     })
 }
 
@@ -45,21 +45,12 @@ fn of_place(error: &PlaceError) -> String {
 }
 
 #[cfg(target_os = "linux")]
-fn of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
-    use pcc_lab::kernel::KernelError;
-    use pcc_lab::machine::{NoMemory, RunError};
-    if let Some(pcc_bpf::HostError::NoObject) = cause.downcast_ref() {
-        return Some(OBJECT);
-    }
-    match (cause.downcast_ref(), cause.downcast_ref()) {
-        (Some(KernelError::NoSource { .. }), _) => Some("--source names it"),
-        (Some(KernelError::NoSources), _) | (_, Some(RunError::NoModule)) => Some("--module FILE names it"),
-        _ => cause.is::<NoMemory>().then_some("--jobs says how many run at a time"),
-    }
+fn of_kernel(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+    matches!(cause.downcast_ref(), Some(pcc_bpf::HostError::NoObject)).then_some(OBJECT)
 }
 
 #[cfg(not(target_os = "linux"))]
-const fn of_lab(_: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+const fn of_kernel(_: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
     None
 }
 

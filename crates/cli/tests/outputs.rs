@@ -8,9 +8,6 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-/// Arguments with which `pcc sim` makes a page at once.
-const SIM: [&str; 5] = ["sim", "rate=10Mbit,rtt=20ms,buffer=100KB", "--time-limit", "1s", "-o"];
-
 fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
@@ -21,64 +18,6 @@ fn mode(path: &Path) -> u32 {
 
 fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
-}
-
-#[test]
-fn a_page_goes_to_where_its_link_leads_and_nowhere_else() {
-    let bench = Bench::new();
-    std::fs::create_dir(bench.path("pages")).unwrap();
-    std::fs::write(bench.path("pages/old.html"), "old").unwrap();
-    set_mode(&bench.path("pages/old.html"), 0o600);
-    for name in ["old.html", "new.html"] {
-        symlink(format!("../pages/{name}"), bench.path("client").join(name)).unwrap();
-        let done = bench.run(&[&SIM[..], &[name]].concat());
-        assert!(done.status.success(), "{}", said(&done));
-        assert!(bench.path("client").join(name).is_symlink(), "{name} is what it was");
-        let page = std::fs::read_to_string(bench.path("pages").join(name)).unwrap();
-        assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
-    }
-    assert_eq!(mode(&bench.path("pages/old.html")), 0o600, "who could not read it can't now");
-    assert_eq!(
-        (bench.names("client"), bench.names("pages")),
-        (vec!["new.html".into(), "old.html".into()], bench.names("client"))
-    );
-}
-
-#[test]
-fn a_page_goes_through_a_pipe_which_stays() {
-    let bench = Bench::new();
-    pipe(&bench.path("client/pipe"));
-    let reader = std::thread::spawn({
-        let pipe = bench.path("client/pipe");
-        move || std::fs::read_to_string(pipe).unwrap()
-    });
-    let done = bench.run(&[&SIM[..], &["pipe"]].concat());
-    assert!(done.status.success(), "{}", said(&done));
-    assert!(bench.path("client/pipe").symlink_metadata().unwrap().file_type().is_fifo());
-    assert!(reader.join().unwrap().ends_with("</html>\n"));
-    assert_eq!(bench.names("client"), ["pipe"]);
-}
-
-/// The kind of `/dev/stdout`.
-#[cfg(target_os = "linux")]
-#[test]
-fn page_goes_to_standard_output_behind_text_whatever_that_is() {
-    let bench = Bench::new();
-    let link = bench.path("client/stdout");
-    symlink("/proc/self/fd/1", &link).unwrap();
-    let command = [&SIM[..], &["stdout"]].concat();
-    let piped = bench.run(&command);
-    let file = std::fs::File::create(bench.path("client/out")).unwrap();
-    let status = bench.pcc(&command).stdout(file).status().unwrap();
-    assert!(piped.status.success() && status.success(), "{}", said(&piped));
-    let written = std::fs::read(bench.path("client/out")).unwrap();
-    for out in [piped.stdout, written] {
-        let text = String::from_utf8(out).unwrap();
-        let (table, page) = text.split_once("<!DOCTYPE html>").expect("the page");
-        assert!(table.contains("seed 1") && page.ends_with("</html>\n"), "{table}");
-    }
-    assert!(link.is_symlink());
-    assert_eq!(bench.names("client"), ["out", "stdout"]);
 }
 
 #[test]
@@ -171,22 +110,4 @@ fn no_name_reaches_the_terminal_as_a_command() {
     assert!(!text.contains('\u{1b}') && text.contains("red: 1.00 kB in"), "{text:?}");
     let got = bench.run(&["get", &server.url(""), "-o", "\u{1b}[31mdir"]);
     assert!(got.status.success() && !said(&got).contains('\u{1b}'), "{}", said(&got));
-}
-
-#[test]
-fn a_page_of_a_simulated_scenario_names_its_own_command() {
-    let bench = Bench::new();
-    let scenario = "title = \"Mine\"\nsource = \"me\"\nalgorithms = [\"cubic\", \"quic:pcc\"]\nduration = \"2s\"\nstep = \"1s\"\n\
-                    seeds = [1]\npath = { rate = \"10Mbit\", rtt = \"20ms\", buffer = \"1bdp\" }\n";
-    std::fs::write(bench.path("client/mine.toml"), scenario).unwrap();
-    let done = bench.run(&["sim", "mine.toml", "-o", "page.html"]);
-    assert!(done.status.success(), "{}", said(&done));
-    let page = std::fs::read_to_string(bench.path("client/page.html")).unwrap();
-    assert!(
-        page.contains("<title>Simulated: Mine</title>") && page.contains("pcc sim mine.toml -o page.html"),
-        "{page}"
-    );
-    for claim in ["real Linux", "pcc lab run", "Kernels", "promises kept", "Linux simulated"] {
-        assert!(!page.contains(claim), "{claim}");
-    }
 }

@@ -255,7 +255,7 @@ fn check_space(cache: &Path) -> Result<(), KernelError> {
     Err(KernelError::NoSpace { path: cache.to_owned(), free_mb: free / 1_000_000 })
 }
 
-/// Waits until no other `pcc lab build` uses the cache; dropping the file lets the next one in.
+/// Waits until no other `pcc-lab build` uses the cache; dropping the file lets the next one in.
 fn lock(cache: &Path) -> Result<File, KernelError> {
     let path = cache.join("lock");
     let file = File::create(&path).map_err(io_error("create", &path))?;

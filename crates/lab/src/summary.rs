@@ -56,7 +56,7 @@ pub fn cells<'a>(scenario: &'a Scenario, outcomes: &'a [Option<Outcome>]) -> Vec
     cells
 }
 
-/// A line of what `pcc lab run` prints.
+/// A line of what `pcc-lab run` prints.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// The value of the scenario's parameter.

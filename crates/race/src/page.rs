@@ -45,7 +45,7 @@ mod tests {
 
     fn page(late: Duration) -> String {
         let build = Build { version: "1".into(), program: "5ea1".into(), commit: None };
-        let provenance = Provenance { source: Source::Emulator, build, command: "pcc race".into(), seeds: vec![1] };
+        let provenance = Provenance { source: Source::Emulator, build, command: "pcc-lab race".into(), seeds: vec![1] };
         let mut page = String::new();
         race(&[("pcc", 20.0), ("tcp-cubic", 1.0), ("cubic", 1.0)], Some(late), |summary| {
             page = render(summary, &provenance)

@@ -70,7 +70,7 @@ mod tests {
 
     fn made() -> Provenance {
         let build = Build { version: "0.1.0".into(), program: "5ea1b523".into(), commit: Some("abc1234".into()) };
-        Provenance { source: By::Emulator, build, command: "pcc race".into(), seeds: vec![1] }
+        Provenance { source: By::Emulator, build, command: "pcc-lab race".into(), seeds: vec![1] }
     }
 
     #[test]

@@ -18,7 +18,7 @@ fn main() {
 }
 
 fn measure(written: &str) {
-    let Cast(mut flows) = written.parse().expect("flows as `pcc sim --flows` reads them");
+    let Cast(mut flows) = written.parse().expect("flows as `pcc-lab sim --flows` reads them");
     (0..).zip(&mut flows).for_each(|(number, flow)| flow.config.seed = number);
     let path = "rate=1Gbit,rtt=30ms,buffer=3.75MB".parse().expect("a path");
     let scenario = Scenario::new(path, flows, 1, Duration::from_secs(10));

@@ -1,4 +1,4 @@
-//! What is promised of PCC, in the short form of `pcc sim score`: no row may fall behind what it has reached.
+//! What is promised of PCC, in the short form of `pcc-lab sim score`: no row may fall behind what it has reached.
 
 use pcc_sim::score::{self, Figures, Form, Judged, ROWS, Row, Size, Task};
 use std::sync::atomic::{AtomicUsize, Ordering};

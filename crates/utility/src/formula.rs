@@ -16,7 +16,7 @@ pub fn named(text: &str) -> Option<(&'static UtilityInfo, Vec<(String, String)>)
 pub enum FormulaError {
     /// The formula has other constants.
     #[error(
-        "{key} cannot be set in the formula that `pcc utility show` prints and the kernel runs: {text} has {constants}; write a formula of your own"
+        "{key} cannot be set in the formula that `pcc-lab utility show` prints and the kernel runs: {text} has {constants}; write a formula of your own"
     )]
     NoSuchConstant {
         /// What was to be set.

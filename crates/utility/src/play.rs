@@ -1,4 +1,4 @@
-//! A simulation over a path as people write it: by the options of `pcc sim`, and by the arguments of Python's `simulate`.
+//! A simulation over a path as people write it: by the options of `pcc-lab sim`, and by the arguments of Python's `simulate`.
 
 use crate::aim::Aim;
 use crate::choice::Choice;

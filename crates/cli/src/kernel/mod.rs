@@ -16,7 +16,6 @@ mod uses;
 
 use crate::exit::Failure;
 use pcc_bpf::variant::{FindError, Variant};
-use pcc_lab::scenario::KERNEL_ALGORITHMS;
 
 /// PCC in this computer's kernel, for every TCP application that sends
 ///
@@ -69,7 +68,36 @@ fn find(name: Option<&str>) -> anyhow::Result<Variant> {
     })
 }
 
-/// Whether Linux has a congestion control of its own of that name, loaded or not; its module is `tcp_` and that.
+/// The congestion controls that come with Linux. The module of each is `tcp_` and the name.
+const OF_LINUX: [&str; 17] = [
+    "bbr",
+    "bic",
+    "cdg",
+    "cubic",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "reno",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+];
+
+/// Whether Linux has a congestion control of its own of that name, loaded or not.
 fn is_of_linux(name: &str) -> bool {
-    KERNEL_ALGORITHMS.contains(&name)
+    OF_LINUX.contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_congestion_controls_of_linux_are_those_of_the_lab() {
+        assert_eq!(super::OF_LINUX, pcc_lab::scenario::KERNEL_ALGORITHMS);
+    }
 }

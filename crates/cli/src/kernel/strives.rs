@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// The utility, and values for its parameters.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(super) struct Strives {
-    /// What PCC strives for: a name of `pcc utility list`, with parameters if need be (vivace,b=2), a formula of your
-    /// own ('x^0.9 - 11.35*x*L'), or a file with one (mine.utility). `pcc utility check` shows how it behaves [default:
+    /// What PCC strives for: a name of `pcc-lab utility list`, with parameters if need be (vivace,b=2), a formula of your
+    /// own ('x^0.9 - 11.35*x*L'), or a file with one (mine.utility). `pcc-lab utility check` shows how it behaves [default:
     /// fair; of pcc_bulk safe, of pcc_scav scavenger]
     #[arg(long, value_name = "NAME|FORMULA|FILE")]
     utility: Option<Choice>,

@@ -17,7 +17,7 @@ pub(super) const USUAL_RTT: f64 = 0.03;
 /// before packets are lost, if its law foresees the queue. So does one that is worth less behind a queue, as by its RTT, and
 /// wants less on a full path by what the queue will have become in a round trip. One whose price begins at a longer queue but
 /// who pays for growth at once is better served by a law that compares rates: `deadline` on 100 Mbit/s and 30 ms keeps 0.3 ms
-/// by Allegro, and two of them 0.6 ms, by Ascent 2.7 and 25.9 ms (`pcc utility check deadline --law ascent`).
+/// by Allegro, and two of them 0.6 ms, by Ascent 2.7 and 25.9 ms (`pcc-lab utility check deadline --law ascent`).
 pub(super) fn prices_queue(utility: &dyn Utility) -> bool {
     let worth = |rate: f64, queue: f64, after: f64, growth: f64| {
         let (ends, foreseen) = ((queue, after), OF_A_QUEUE * queue);

@@ -62,13 +62,13 @@ pub enum KernelError {
     #[error("this source does not offer {0}, which the lab needs: use Linux {VERSION}")]
     MissingSetting(String),
     /// Nothing was built yet.
-    #[error("the guest kernel is not built yet: run `pcc lab build` (3 to 4 minutes of two quiet cores)")]
+    #[error("the guest kernel is not built yet: run `pcc-lab build` (3 to 4 minutes of two quiet cores)")]
     NotBuilt,
     /// The built kernel is older than this program.
-    #[error("the guest kernel was built by another version of pcc: run `pcc lab build` again")]
+    #[error("the guest kernel was built by another version of pcc: run `pcc-lab build` again")]
     Outdated,
     /// The kernel is there, and not what a module of it is built with.
-    #[error("the guest kernel was built without what its modules need: run `pcc lab build` again (a minute)")]
+    #[error("the guest kernel was built without what its modules need: run `pcc-lab build` again (a minute)")]
     NoHeaders,
     /// A package of this crate alone.
     #[error("this pcc was built without PCC's kernel module: build it in its source tree, or name a module")]

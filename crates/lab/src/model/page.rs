@@ -84,10 +84,10 @@ mod tests {
         let scenario = Scenario::new(path, flows, 1, Duration::from_secs(5));
         let results = pcc_sim::run(&scenario).unwrap();
         let build = Build { version: "1".into(), program: "5ea1".into(), commit: None };
-        let command = "pcc sim here --utility mine.utility".to_owned();
+        let command = "pcc-lab sim here --utility mine.utility".to_owned();
         let provenance = Provenance { source: Source::Simulator, build, command, seeds: vec![1] };
         let page = page(&scenario, &results, &["slow".into(), "a<b".into()], "slow a<b", &provenance);
-        assert!(page.contains("<title>Simulated: ") && page.contains("pcc sim here --utility mine.utility"));
+        assert!(page.contains("<title>Simulated: ") && page.contains("pcc-lab sim here --utility mine.utility"));
         for class in ["wide", "narrow"] {
             assert_eq!(page.matches(&format!("<div class=\"{class}\"><svg")).count(), 2, "on a desk and on a phone");
         }

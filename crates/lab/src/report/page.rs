@@ -143,7 +143,7 @@ fn score(sections: &[Section<'_>]) -> String {
 fn promises(sections: &[Section<'_>], source: Source) -> String {
     let words = match (source, is_supplied(sections)) {
         (Source::Simulator, true) => {
-            "The promises are made of the lab's measurements (pcc lab check). Here simulated figures are held against them."
+            "The promises are made of the lab's measurements (pcc-lab check). Here simulated figures are held against them."
         }
         (Source::Simulator, false) => "The promises are the targets of the scenario's file.",
         (_, is_supplied) => {

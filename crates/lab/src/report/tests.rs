@@ -78,7 +78,7 @@ fn with_section<T>(look: impl FnOnce(&Section<'_>) -> T) -> T {
     for run in &scenario.runs {
         store.keep(&Spec { ..run.spec.clone() }, &Outcome::default(), 10.0).unwrap();
     }
-    look(&Section::of(&scenario, &outcomes, &store, "pcc lab run small".into()))
+    look(&Section::of(&scenario, &outcomes, &store, "pcc-lab run small".into()))
 }
 
 fn provenance(source: Source) -> Provenance {
@@ -140,7 +140,7 @@ fn the_page_shows_results_promises_papers_and_the_command() {
         ("a goal", "PASS, goal"),
         ("what is missing", "lacks reno at 0.02"),
         ("the published figure", "PCC, 2015 (NSDI 2015)"),
-        ("the command", "<code>pcc lab run small</code>"),
+        ("the command", "<code>pcc-lab run small</code>"),
         ("the runs", "18 of 27; seeds 1 to 3; 10 s of virtual time each"),
         ("the kernel", "Linux 6.12.1"),
         ("the program", "commit abc1234, program 5ea1b523"),
@@ -156,10 +156,10 @@ fn a_scenario_without_results_is_shown_as_not_run() {
     let scenario = scenario::parse("small", SCENARIO).unwrap();
     let outcomes: Vec<_> = scenario.runs.iter().map(|_| None).collect();
     let dir = tempfile::tempdir().unwrap();
-    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc lab run small".into());
+    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc-lab run small".into());
     let page = page(std::slice::from_ref(&section), &provenance(Source::Lab));
     assert_well_formed(&page);
-    assert!(page.contains("not run") && page.contains("pcc lab run small") && !page.contains("PASS"));
+    assert!(page.contains("not run") && page.contains("pcc-lab run small") && !page.contains("PASS"));
     assert!(section.pictures(&provenance(Source::Lab)).is_empty());
 }
 
@@ -199,7 +199,7 @@ fn marks_of_frontier_that_share_colour_have_shapes_of_their_own() {
     };
     let outcomes: Vec<_> = scenario.runs.iter().map(run).collect();
     let dir = tempfile::tempdir().unwrap();
-    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc lab run small".into());
+    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc-lab run small".into());
     let marks: Vec<_> = section.plots[2].series.iter().map(|one| (one.name.as_str(), one.alike)).collect();
     assert_eq!(marks, [("pcc", 0), ("cubic", 0), ("pcc+allegro+least_gain=0", 1), ("quic:cubic", 1)]);
 }
@@ -212,7 +212,7 @@ fn without_a_sweep_each_algorithm_has_a_place_of_its_own() {
     let scenario = scenario::parse("small", &format!("{text}\n{target}")).unwrap_or_else(|error| panic!("{error}"));
     let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
     let dir = tempfile::tempdir().unwrap();
-    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc lab run small".into());
+    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc-lab run small".into());
     let places: Vec<_> = section.plots[0].series.iter().map(|one| (one.name.as_str(), one.points[0].x)).collect();
     assert_eq!(places, [("pcc", 0.0), ("cubic", 1.0)]);
     assert_eq!(section.plots[0].limits.len(), 1);
@@ -228,7 +228,7 @@ fn a_promise_stands_at_the_named_point_of_its_measure() {
     let scenario = scenario::parse("small", &format!("{text}\n{target}")).unwrap_or_else(|error| panic!("{error}"));
     let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
     let dir = tempfile::tempdir().unwrap();
-    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc lab run small".into());
+    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc-lab run small".into());
     let plot = &section.plots[0];
     let places = |number: usize| plot.series[number].points.iter().map(|point| point.x).collect::<Vec<_>>();
     assert_eq!(plot.limits.iter().map(|limit| limit.x).collect::<Vec<_>>(), places(0));
@@ -316,9 +316,9 @@ fn without_promises_no_score_is_told() {
     let scenario = scenario::parse("small", text).unwrap();
     let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
     let dir = tempfile::tempdir().unwrap();
-    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc lab run small.toml".into());
+    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc-lab run small.toml".into());
     let page = page(&[section], &provenance(Source::Lab));
-    assert!(!page.contains("promises kept") && page.contains("pcc lab run small.toml"), "{page:.3000}");
+    assert!(!page.contains("promises kept") && page.contains("pcc-lab run small.toml"), "{page:.3000}");
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn with_part(look: impl FnOnce(&Section<'_>, &str)) {
     let [scenario] = scenarios;
     let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
     let dir = tempfile::tempdir().unwrap();
-    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc sim small.toml".into());
+    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc-lab sim small.toml".into());
     let page = page(std::slice::from_ref(&section), &provenance(Source::Simulator));
     look(&section, &page);
 }
@@ -364,7 +364,7 @@ fn a_page_names_only_peers_that_there_are() {
 #[test]
 fn targets_of_ones_own_are_no_promises_of_the_lab() {
     let page = with_section(|section| page(std::slice::from_ref(section), &provenance(Source::Simulator)));
-    assert!(page.contains("the targets of the scenario's file") && !page.contains("pcc lab check"), "{page}");
+    assert!(page.contains("the targets of the scenario's file") && !page.contains("pcc-lab check"), "{page}");
 }
 
 #[test]

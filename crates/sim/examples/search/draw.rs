@@ -103,7 +103,7 @@ impl Draw {
         }
     }
 
-    /// The simulation, as `pcc sim` makes it of the command; by another sender in PCC's place if one is named.
+    /// The simulation, as `pcc-lab sim` makes it of the command; by another sender in PCC's place if one is named.
     pub(crate) fn scenario(&self, instead: Control) -> Result<Scenario, String> {
         let problem = |error: &dyn fmt::Display| format!("{self}: {error}");
         let Cast(mut flows) = self.flows.parse().map_err(|error| problem(&error))?;
@@ -128,7 +128,7 @@ impl Draw {
 impl fmt::Display for Draw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, flows, seconds, seed, .. } = self;
-        write!(f, "pcc sim {path} --flows '{flows}'")?;
+        write!(f, "pcc-lab sim {path} --flows '{flows}'")?;
         if let Some(name) = self.queue.name().filter(|_| self.queue != Queue::DropTail) {
             write!(f, " --queue {name}")?;
         }

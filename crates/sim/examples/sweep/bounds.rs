@@ -1,4 +1,4 @@
-//! What the short form of `pcc sim score` must not fall behind: `today` in `src/score/table.rs`, where that is not `must`.
+//! What the short form of `pcc-lab sim score` must not fall behind: `today` in `src/score/table.rs`, where that is not `must`.
 
 use crate::each::each;
 use pcc::utility::Utility;

@@ -22,13 +22,13 @@ const PEERS: [&str; 2] = ["cubic", "bbr"];
 const HEAD: &str = "\
 # The laws side by side
 
-The rows of `pcc sim score` with each law, and with the models of CUBIC and BBR in PCC's place. Made, whole, by
+The rows of `pcc-lab sim score` with each law, and with the models of CUBIC and BBR in PCC's place. Made, whole, by
 
 ```sh
 cargo run --release -p pcc-sim --example sweep laws >docs/sweeps/laws.md
 ```
 
-Virtual time, no kernel and no host: the length of `pcc sim score --short` and at least four seeds, their median, or the worst where the
+Virtual time, no kernel and no host: the length of `pcc-lab sim score --short` and at least four seeds, their median, or the worst where the
 measure says so. **Bold** keeps the promise (`must`). Rows that name a utility of their own, as a scavenger's do, are left out. Where a
 measure is divided by a peer's, so are the peers'. The laws are described in [algorithm.md](../algorithm.md#the-machine).
 `allegro,paper` with `safe,queued=1` is Allegro as its paper has it; `vivace,proteus` with `proteus` is Proteus as a primary.

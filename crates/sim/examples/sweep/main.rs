@@ -12,7 +12,7 @@
 //! cargo run --release -p pcc-sim --example sweep links >docs/sweeps/links.md       # 60 radio links: PCC, what a queue may cost, BBR, CUBIC
 //! cargo run --release -p pcc-sim --example sweep crowd >docs/sweeps/crowd.md       # many senders, and one beside CUBIC
 //! cargo run --release -p pcc-sim --example sweep laws >docs/sweeps/laws.md         # each law by what is promised
-//! cargo run --release -p pcc-sim --example sweep bounds                           # what `pcc sim score` must not fall behind
+//! cargo run --release -p pcc-sim --example sweep bounds                           # what `pcc-lab sim score` must not fall behind
 //! cargo run --release -p pcc-sim --example sweep ascent epsilon=0.03 fair,level=0.01   # the defaults and these instead
 //! ```
 //!

@@ -23,7 +23,7 @@ pub(crate) enum Metric {
 /// One path, who sends over it, and what is measured there.
 pub(crate) struct Case {
     pub(crate) path: &'static str,
-    /// As `pcc sim --flows` reads it.
+    /// As `pcc-lab sim --flows` reads it.
     pub(crate) flows: &'static str,
     pub(crate) seconds: u64,
     pub(crate) seeds: u64,

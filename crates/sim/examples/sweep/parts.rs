@@ -23,7 +23,7 @@ cargo run --release -p pcc-sim --example sweep parts >docs/sweeps/parts.md
 ```
 
 The command changes a copy of the workspace (`crates/sim/examples/sweep/switches.rs`); the law itself has no switches.
-`parts --groups` makes the groups alone. The figures are those of [ascent.md](ascent.md), of rows of `pcc sim score` in their
+`parts --groups` makes the groups alone. The figures are those of [ascent.md](ascent.md), of rows of `pcc-lab sim score` in their
 short form, among them those in company, of crowds on a slow link, and of radio links from [links.md](links.md). The whole law has twelve seeds, the law without a rule the first two of them.
 
 Figures are means. A rule touches a figure if any seed is another than with the rule, to the last bit. The figure moves if both
@@ -31,7 +31,7 @@ seeds lie beyond all twelve, and the mean by a hundredth and by four standard er
 twelve seeds against the other ten move 0.6 % of the figures, or half a figure a rule: a rule that moves only one may move none. A
 figure is worse if goodput or fairness fall, loss or delay rise, or a part comes farther from the fair one.
 
-Of a rule that moves nothing here `pcc sim score` and the tests of `crates/sim` may tell more: they have more paths and seeds.
+Of a rule that moves nothing here `pcc-lab sim score` and the tests of `crates/sim` may tell more: they have more paths and seeds.
 ";
 
 /// A change of a figure by so many standard errors is no chance.

@@ -1,4 +1,4 @@
-//! The paths of `sweep parts`: those of `ascent.md`, rows of `pcc sim score` that others drew, crowds on a slow link, and radio links.
+//! The paths of `sweep parts`: those of `ascent.md`, rows of `pcc-lab sim score` that others drew, crowds on a slow link, and radio links.
 
 use crate::ascent::{self, CASES};
 use crate::each::each;
@@ -12,7 +12,7 @@ use pcc_sim::score::Measure::{
 use pcc_sim::score::{self, Form, ROWS, Row, Size, Statistic};
 use pcc_sim::{Control, Flow, Scenario, run};
 
-/// Rows of `pcc sim score --short`: a number, and what their case has in it.
+/// Rows of `pcc-lab sim score --short`: a number, and what their case has in it.
 const ASKED: [(&str, &str); 19] = [
     ("18", "beside it"),
     ("22", "CoDel with marks"),

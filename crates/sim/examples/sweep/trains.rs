@@ -148,15 +148,15 @@ eight seeds (`cargo run --release -p pcc-sim --example flow -- --path clean --po
   one loses 2.8 % with two flows. Steps of four fill the satellite path a round trip later.
 * A receiver holds back the odd packet of a train by up to 25 ms, always by the same time: a sure sign of a path of half a megabit. An
   acknowledgement of fewer packets than the one before it does not count, nor one that comes with the next train's.
-* A sleeping host takes 50 to 200 µs to wake up, and so does the emulator of `pcc race`. The first acknowledgement of a train is late by
+* A sleeping host takes 50 to 200 µs to wake up, and so does the emulator of `pcc-lab race`. The first acknowledgement of a train is late by
   as much, the others by 10 µs. With it, two packets of 1228 bytes that take 470 µs seemed to pass within 260 to 400. Start-up then
-  exceeded the path by a third, and lost 13 % of 20 MB over `satellite` (`pcc race satellite --size 20MB -C pcc`, four seeds beside
+  exceeded the path by a third, and lost 13 % of 20 MB over `satellite` (`pcc-lab race satellite --size 20MB -C pcc`, four seeds beside
   other work: 12.0 s and 13.4 % lost, without it 10.9 s and 1.3 %).
 * With noise of the times (`flow --path satellite,jitter=200us`, first 15 s, 24 seeds) trains have 0.630 of the satellite path. With the
   first sixteen packets alone they have 0.611, and doubling has 0.567.
 * A real host is late now and then by more than a train takes, and reads two acknowledgements at once. One such train of twelve made a
   line through all of them unsure or wrong. So the longest and the shortest of each five trains do not count. 20 MB over `satellite` then
-  lost 2.2 % in the mean (1.3 to 4.1, 10 to 14 s), and with a line through all of them 7.5 % (1.3 to 12, 10 to 12 s; `pcc race satellite
+  lost 2.2 % in the mean (1.3 to 4.1, 10 to 14 s), and with a line through all of them 7.5 % (1.3 to 12, 10 to 12 s; `pcc-lab race satellite
   --size 20MB -C pcc`, seven runs each, two cores).
 * A train counts up to a gap: with one packet of buffer the second and the fourth packet arrive. If none of three trains tells anything,
   no more are sent.

@@ -1,4 +1,4 @@
-//! The promises. Numbers of rows are those of `pcc lab check`; a figure that is missed is told as missed.
+//! The promises. Numbers of rows are those of `pcc-lab check`; a figure that is missed is told as missed.
 
 use super::measure::Measure::{
     Added, AddedP95, Completion, CompletionP95, Convergence, DarkRate, Deviation, FairPart, FirstShare, Headroom,

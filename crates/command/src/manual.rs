@@ -1,0 +1,38 @@
+//! The commands `completions` and `man`: what packages install beside a program.
+
+use anyhow::Context;
+use clap::Command;
+use std::path::PathBuf;
+
+/// Print the completions of a shell to standard output
+#[derive(clap::Args, Debug)]
+pub struct CompletionsArgs {
+    /// The shell
+    shell: clap_complete::Shell,
+}
+
+/// Write the manual pages of all commands into a directory
+#[derive(clap::Args, Debug)]
+pub struct ManArgs {
+    /// Made if it is not there
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+}
+
+/// Prints the completions of that tool.
+///
+/// Errors: standard output cannot be written.
+pub fn completions(args: &CompletionsArgs, mut command: Command) -> anyhow::Result<()> {
+    let (name, mut script) = (command.get_name().to_owned(), Vec::new());
+    clap_complete::generate(args.shell, &mut command, name, &mut script);
+    std::io::Write::write_all(&mut std::io::stdout(), &script).context("could not write to standard output")
+}
+
+/// Writes a page for each command of that tool.
+///
+/// Errors: the directory or a page in it cannot be written.
+pub fn man(args: &ManArgs, command: Command) -> anyhow::Result<()> {
+    std::fs::create_dir_all(&args.dir)
+        .and_then(|()| clap_mangen::generate_to(command, &args.dir))
+        .with_context(|| format!("could not write manual pages to {}", args.dir.display()))
+}

@@ -1,0 +1,49 @@
+//! The path and the senders that a utility is looked at on: options that `check` and `plot` share.
+
+use crate::exit::misused;
+use pcc_command::Objective;
+use pcc_link::Path;
+use pcc_utility::{Aim, Bottleneck, Choice, LawChoice, Setting};
+
+/// Which utility, on which path.
+#[derive(clap::Args, Clone, Debug)]
+pub(super) struct Course {
+    /// A name of `pcc-lab utility list` with parameters if need be (vivace,b=2), a formula ('x^0.9 - 11.35*x*L'), or a file
+    /// with one (mine.utility, ./mine)
+    #[arg(value_name = "NAME|FORMULA|FILE")]
+    utility: String,
+    /// The path: a preset of `pcc emulate --list`, parameters, or both (satellite,loss=2%)
+    #[arg(long, value_name = "PRESET|PARAMETERS", default_value = "rate=100Mbit,rtt=30ms,buffer=375KB")]
+    pub(super) link: Path,
+    /// The control law, if not the one that suits the utility
+    #[arg(long, value_name = "LAW[,KEY=VALUE]")]
+    law: Option<LawChoice>,
+    /// Set a parameter, or a constant of the formula, with its unit (b=300)
+    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
+    set: Vec<Setting>,
+}
+
+impl Course {
+    /// The utility and its law.
+    pub(super) fn aim(&self) -> anyhow::Result<Aim> {
+        let choice: Choice = self.utility.parse().map_err(misused)?;
+        Objective { utility: Some(choice), scavenger: false, law: self.law.clone(), set: self.set.clone() }.aim()
+    }
+
+    /// The path as one shared queue, as it is at its first moment.
+    pub(super) fn bottleneck(&self) -> anyhow::Result<Bottleneck> {
+        self.link.links(1).map_err(misused)?;
+        let way = &self.link.down.conditions;
+        Ok(Bottleneck {
+            capacity: way.rate,
+            base_rtt: self.link.rtt(),
+            buffer: way.rate.time_for(way.buffer),
+            loss: way.loss.mean(),
+        })
+    }
+
+    /// Whether the path changes with time, which the analysis does not know.
+    pub(super) const fn changes(&self) -> bool {
+        !self.link.down.schedule.rules.is_empty() || !self.link.up.schedule.rules.is_empty()
+    }
+}
