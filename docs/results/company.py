@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Five cases of company that were made up before they were run and tuned on by nobody: the page docs/results/company.md.
 
-    python3 docs/results/company.py target/release/pcc >docs/results/company.md
+    python3 docs/results/company.py target/release/pcc-lab >docs/results/company.md
 """
 import json
 import shlex
@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 
-# What happens, the arguments of `pcc sim` with {} for the senders under comparison, and which flow's fate is told besides.
+# What happens, the arguments of `pcc-lab sim` with {} for the senders under comparison, and which flow's fate is told besides.
 CASES = [
     ("Six at random, and a CUBIC that sends 40 MB from the 15th second on",
      "--link rate=80Mbit,rtt=12ms,buffer=3bdp --flows '{}*6:start=random:0..10s cubic:start=15s:size=40MB' --time-limit 40s", "done"),
@@ -26,10 +26,10 @@ CASES = [
 SEEDS = range(1, 11)
 
 
-def runs(pcc, arguments, sender):
+def runs(lab, arguments, sender):
     """One run a seed."""
     for seed in SEEDS:
-        command = [pcc, "sim", *shlex.split(arguments.replace("{}", sender)), "--seed", str(seed), "--json"]
+        command = [lab, "sim", *shlex.split(arguments.replace("{}", sender)), "--seed", str(seed), "--json"]
         yield json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["runs"][0]
 
 
@@ -49,25 +49,25 @@ def besides(all_runs, what):
 
 
 def main():
-    pcc = sys.argv[1]
+    lab = sys.argv[1]
     print("""# In company, on paths that nobody tuned on
 
 Five cases that were written down before they ran. No change of the law was judged by them. Each has ten seeds, and starts are drawn by
-the seed. CUBIC and BBR are the simulator's models, in PCC's place on the same path. A cell has the median of the seeds, and the worst in brackets. Made by
+the seed. CUBIC and BBR are the simulator's models, in PCC's place on the same path: `cubic` or `bbr` in place of `pcc` in the command. A cell has the median of the seeds, and the worst in brackets. Made by
 
 ```sh long
-python3 docs/results/company.py target/release/pcc >docs/results/company.md
+python3 docs/results/company.py target/release/pcc-lab >docs/results/company.md
 ```
 
 *p95* is the 95th percentile of the bottleneck's queueing delay in the second half. *Jain* is Jain's index over 1 s of all flows there.""")
     heads = {"done": "the CUBIC's 40 MB, s (25: not done)", "part": "the two BBRs' part", None: ""}
     for name, arguments, what in CASES:
         last = [heads[what]] if what else []
-        print(f"\n## {name}\n\n```text\npcc sim {arguments}\n```\n")
+        print(f"\n## {name}\n\n```sh\npcc-lab sim {arguments.replace('{}', 'pcc')} --seed 1,2,3,4,5,6,7,8,9,10\n```\n")
         print("| | " + " | ".join(["p95, ms", "loss, %", "Jain", "share of the path", *last]) + " |")
         print("|---|" + "--:|" * (4 + len(last)))
         for sender in ["pcc", "cubic", "bbr"]:
-            found = list(runs(pcc, arguments, sender))
+            found = list(runs(lab, arguments, sender))
             late = [run["second_half"] for run in found]
             cells = [
                 middle_and_worst([half["queue_p95_ms"] for half in late], max, 1),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Where PCC is weak, in simulation: the table of docs/results/limits.md.
 
-    python3 docs/results/limits.py target/release/pcc COMMIT >docs/results/limits.md
+    python3 docs/results/limits.py target/release/pcc-lab COMMIT >docs/results/limits.md
 """
 import statistics
 import sys
@@ -12,7 +12,7 @@ SENDERS = ["pcc", "cubic", "bbr"]
 FIRST_STEP = "rate=100Mbit,rtt=30ms,buffer=375KB"
 WIFI = "rate=20Mbit,rtt=10ms,buffer=1MB,wifi=7ms"
 
-# What it is, what is told, and the arguments of `pcc sim`, in which each sender takes {}'s place.
+# What it is, what is told, and the arguments of `pcc-lab sim`, in which each sender takes {}'s place.
 ROWS = [
     ("33 flows that begin at once", "loss", f"--link {FIRST_STEP} --flows '{{}}*33' --time-limit 30s"),
     ("50 flows that begin at once", "loss", f"--link {FIRST_STEP} --flows '{{}}*50' --time-limit 30s"),
@@ -73,22 +73,22 @@ CAUSES = """
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    pcc, commit = sys.argv[1:]
+    lab, commit = sys.argv[1:]
     print(f"""# Where Ascent is weak
 
 Paths on which PCC is behind a peer, or near it. They are simulated, and the law is that of commit {commit}. CUBIC and
 BBR are models, and stand in PCC's place in runs of their own. Figures are medians of three seeds. Made by
 
 ```sh builds
-make build
-python3 docs/results/limits.py target/release/pcc COMMIT >docs/results/limits.md
+make instruments
+python3 docs/results/limits.py target/release/pcc-lab COMMIT >docs/results/limits.md
 ```
 
-| path | measure | PCC | CUBIC | BBR | `pcc sim` |
+| path | measure | PCC | CUBIC | BBR | `pcc-lab sim` |
 |---|---|--:|--:|--:|---|""")
     for name, kind, arguments in ROWS:
         measure, value = TOLD[kind]
-        cells = [median([value(run) for run in runs(pcc, arguments.format(sender))]) for sender in SENDERS]
+        cells = [median([value(run) for run in runs(lab, arguments.format(sender))]) for sender in SENDERS]
         print(f"| {name} | {measure} | {' | '.join(cells)} | `{arguments.format('pcc')}` |", flush=True)
     print(CAUSES)
 

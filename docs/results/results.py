@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes docs/results/README.md, check.txt, figures.txt, shallow-buffer.svg and data/ of the lab's stored results. It runs nothing.
 
-    python3 docs/results/results.py target/release/pcc COMMIT
+    python3 docs/results/results.py target/release/pcc-lab COMMIT
 
-COMMIT names the program that measured; `pcc lab run all` and `make figures` are how.
+COMMIT names the program that measured; `pcc-lab run all` and `make figures` are how.
 """
 import json
 import os
@@ -38,7 +38,7 @@ WHY = {
 HEAD = """# Results
 
 The lab's last campaign: every figure of the papers and every promise, on a real Linux network stack in virtual time. `make figures` repeats
-it, and writes [the report](#the-report). `python3 docs/results/results.py target/release/pcc COMMIT` makes this page.
+it, and writes [the report](#the-report). `python3 docs/results/results.py target/release/pcc-lab COMMIT` makes this page.
 
 ```sh long
 make figures          # hours; Ctrl-C stops it, the same command continues
@@ -50,8 +50,8 @@ is the standard one: shorter than the papers', so that start-up weighs more. Eve
 
 | here | what it is |
 |---|---|
-| [figures.txt](figures.txt) | the output of `pcc lab run` |
-| [check.txt](check.txt) | the output of `pcc lab check`: each promise |
+| [figures.txt](figures.txt) | the output of `pcc-lab run` |
+| [check.txt](check.txt) | the output of `pcc-lab check`: each promise |
 | [data/](data) | every run, a table a scenario |
 | [kernel.md](kernel.md), [pacing.md](pacing.md) | what PCC costs in the kernel; busy hosts |
 | [peers.md](peers.md) | one QUIC stream beside quinn and s2n-quic |
@@ -68,7 +68,7 @@ is the standard one: shorter than the papers', so that start-up weighs more. Eve
 ### The report
 
 `make figures` writes `target/lab-report.html`: each figure beside the paper's, in one page that needs no network. It has 2 MB and is not
-kept in git. With stored runs, `pcc lab report -o report.html` writes it in a second.
+kept in git. With stored runs, `pcc-lab report -o report.html` writes it in a second.
 
 ![Share of the path by the bottleneck's buffer: PCC has more than 0.97 from one packet of 1.7 kB on; of the others only paced New Reno has half of it there](shallow-buffer.svg)
 """
@@ -154,27 +154,27 @@ def figures(scenarios):
 PEERS = {"quic:pcc": ["quic:cubic", "quic:bbr"], "pcc": ["cubic", "bbr"]}
 
 
-def told(pcc, *arguments):
-    run = subprocess.run([pcc, "lab", *arguments], capture_output=True, text=True)
+def told(lab, *arguments):
+    run = subprocess.run([lab, *arguments], capture_output=True, text=True)
     if run.returncode not in (0, 1, 3) or not run.stdout:
-        sys.exit(f"pcc lab {' '.join(arguments)}: exit code {run.returncode}: {run.stderr.strip()}")
+        sys.exit(f"pcc-lab {' '.join(arguments)}: exit code {run.returncode}: {run.stderr.strip()}")
     return run.stdout
 
 
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    pcc, commit = os.path.realpath(sys.argv[1]), sys.argv[2]
-    planned = subprocess.run([pcc, "lab", "run", "all", "--dry-run"], capture_output=True, text=True)
+    lab, commit = os.path.realpath(sys.argv[1]), sys.argv[2]
+    planned = subprocess.run([lab, "run", "all", "--dry-run"], capture_output=True, text=True)
     if "runs are stored" not in planned.stdout + planned.stderr:
         sys.exit(f"runs are missing: {(planned.stdout + planned.stderr).strip()}")
-    rows = json.loads(told(pcc, "check", "--json"))["rows"]
-    scenarios = [json.loads(line) for line in told(pcc, "run", "all", "--json").splitlines()]
+    rows = json.loads(told(lab, "check", "--json"))["rows"]
+    scenarios = [json.loads(line) for line in told(lab, "run", "all", "--json").splitlines()]
     for name, arguments in [("check.txt", ["check"]), ("figures.txt", ["run", "all"])]:
         with open(f"{HERE}/{name}", "w") as file:
-            file.write(told(pcc, *arguments))
+            file.write(told(lab, *arguments))
     with tempfile.TemporaryDirectory() as pictures:
-        told(pcc, "report", "-o", "/dev/null", "--csv", f"{HERE}/data", "--pictures", pictures)
+        told(lab, "report", "-o", "/dev/null", "--csv", f"{HERE}/data", "--pictures", pictures)
         shutil.copy(f"{pictures}/shallow-buffer.svg", HERE)
     with open(f"{HERE}/README.md", "w") as sys.stdout:
         print(HEAD.format(commit=commit, since=since(commit), kernel=scenarios[0]["kernel"]).rstrip())

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What RFC 9743 asks of a new congestion control, measured: the table of docs/results/rfc9743.md.
 
-    python3 docs/results/rfc9743.py target/release/pcc >docs/results/rfc9743.md
+    python3 docs/results/rfc9743.py target/release/pcc-lab >docs/results/rfc9743.md
 """
 import json
 import shlex
@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 
-# Section, what it asks, the path and senders as `pcc sim` reads them, and which flows are told.
+# Section, what it asks, the path and senders as `pcc-lab sim` reads them, and which flows are told.
 ROWS = [
     ("5.1.1", "no congestion collapse: twenty senders on 10 Mbit/s", "--link rate=10Mbit,rtt=50ms,buffer=62KB --flows 'pcc*20' --time-limit 60s", "all"),
     ("5.1.1", "the same, CUBIC", "--link rate=10Mbit,rtt=50ms,buffer=62KB --flows 'cubic*20' --time-limit 60s", "all"),
@@ -45,9 +45,9 @@ ROWS = [
 ]
 
 
-def runs(pcc, arguments):
+def runs(lab, arguments):
     """The runs of three seeds."""
-    command = [pcc, "sim", *shlex.split(arguments), "--seed", "1,2,3", "--json"]
+    command = [lab, "sim", *shlex.split(arguments), "--seed", "1,2,3", "--json"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{shlex.join(command)}: {done.stderr.strip()}")
@@ -88,23 +88,23 @@ def result(kind, all_runs):
 
 
 def main():
-    pcc = sys.argv[1] if len(sys.argv) > 1 else "pcc"
+    lab = sys.argv[1] if len(sys.argv) > 1 else "pcc-lab"
     print(__doc__.split("\n")[0].replace(": the table of docs/results/rfc9743.md.", "").replace("What", "# What", 1))
     print("""
 [RFC 9743](https://www.rfc-editor.org/rfc/rfc9743) lists the questions that a new congestion control has to answer. Each row is one of
-them, with the command that answers it: `pcc sim` and what the column says. Figures are medians of three seeds in virtual time. Made by
+them, with the command that answers it: `pcc-lab sim` and what the column says. Figures are medians of three seeds in virtual time. Made by
 
 ```sh
-python3 docs/results/rfc9743.py target/release/pcc >docs/results/rfc9743.md
+python3 docs/results/rfc9743.py target/release/pcc-lab >docs/results/rfc9743.md
 ```
 
-Senders are PCC with the default utility `fair` unless the row names another. A share is goodput over the path's rate. `pcc sim score`
+Senders are PCC with the default utility `fair` unless the row names another. A share is goodput over the path's rate. `pcc-lab sim score`
 has the promises, with more seeds and with peers in the same run.
 
-| section | question | `pcc sim` | result |
+| section | question | `pcc-lab sim` | result |
 |---|---|---|---|""")
     for section, question, arguments, kind in ROWS:
-        print(f"| {section} | {question} | `{arguments}` | {result(kind, runs(pcc, arguments))} |", flush=True)
+        print(f"| {section} | {question} | `{arguments}` | {result(kind, runs(lab, arguments))} |", flush=True)
     print("""
 ## Without a command
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The promises of `pcc sim score`, and those that are missed: docs/results/score.md.
+"""The promises of `pcc-lab sim score`, and those that are missed: docs/results/score.md.
 
-    pcc sim score --json >score.json
+    pcc-lab sim score --json >score.json
     python3 docs/results/score.py score.json COMMIT >docs/results/score.md
 """
 import json
@@ -12,11 +12,11 @@ from collections import Counter
 COMPANY = 41
 HEAD = """# The score
 
-Every promise that the simulator judges. Paths, peers and seeds are in `pcc sim score`; the law is that of commit {commit}. CUBIC, BBR and
+Every promise that the simulator judges. Paths, peers and seeds are in `pcc-lab sim score`; the law is that of commit {commit}. CUBIC, BBR and
 Reno are models, in runs of their own over the same paths with the same seeds. Made by
 
 ```sh long
-pcc sim score --json >score.json
+pcc-lab sim score --json >score.json
 python3 docs/results/score.py score.json {commit} >docs/results/score.md
 ```
 
@@ -24,7 +24,7 @@ python3 docs/results/score.py score.json {commit} >docs/results/score.md
 |---|--:|--:|--:|--:|
 {counts}
 
-`pcc lab check` judges others by real kernels, and [the results](README.md#promises) tell of them.
+`pcc-lab check` judges others by real kernels, and [the results](README.md#promises) tell of them.
 """
 COMPANY_TEXT = """## In company
 

@@ -62,7 +62,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Summary:
-    """A flow of a simulation from its start to its end: a line of the table of `pcc sim`.
+    """A flow of a simulation from its start to its end: a line of the table of `pcc-lab sim`.
 
     flow: its name.
     start_s: when it began, in seconds.

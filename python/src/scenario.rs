@@ -7,7 +7,7 @@ use pcc_lab::scenario::{Selection, Size};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
-/// Simulates a scenario of the lab by models, as `pcc sim SCENARIO` does. On Linux only.
+/// Simulates a scenario of the lab by models, as `pcc-lab sim SCENARIO` does. On Linux only.
 ///
 /// name: a supplied scenario such as "random-loss", or a .toml file (docs/lab.md).
 /// algorithms: only these of the scenario, such as ["cubic", "quic:pcc"].
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// law: the control law of PCC, such as "allegro,step_min=0.01".
 /// settings: a dict of parameters of the utility or the law.
 ///
-/// Returns the document of `pcc sim SCENARIO --json` as a dict, with `missing` beside: algorithms without a model. Its `rows`
+/// Returns the document of `pcc-lab sim SCENARIO --json` as a dict, with `missing` beside: algorithms without a model. Its `rows`
 /// make a table: `pandas.DataFrame(pcc.simulate_scenario("random-loss")["rows"])`. Goodput counts payload alone.
 ///
 /// Raises ValueError where the scenario cannot be read, or has not what is wanted.

@@ -183,7 +183,7 @@ impl Simulation {
         record(py, "Series", series)
     }
 
-    /// The flow's line of the table of `pcc sim`, as a Summary: the mean from its start to its end.
+    /// The flow's line of the table of `pcc-lab sim`, as a Summary: the mean from its start to its end.
     #[pyo3(signature = (flow = 0))]
     fn summary(&self, py: Python<'_>, flow: usize) -> PyResult<Py<PyAny>> {
         Ok(self.summaries.get(flow).ok_or_else(|| self.no_flow(flow))?.clone_ref(py))
@@ -226,10 +226,10 @@ pub(crate) enum Value {
     Number(f64),
 }
 
-/// Runs senders over an emulated path in virtual time, as `pcc sim PATH` does. Equal arguments give equal results.
+/// Runs senders over an emulated path in virtual time, as `pcc-lab sim PATH` does. Equal arguments give equal results.
 ///
 /// path: parameters such as "rate=100Mbit,rtt=30ms,loss=1%,buffer=375KB", or the name of a preset such as "satellite".
-/// flows: senders such as "pcc*2 cubic:start=5s pcc/scavenger", as `pcc sim --flows` takes them.
+/// flows: senders such as "pcc*2 cubic:start=5s pcc/scavenger", as `pcc-lab sim --flows` takes them.
 /// duration_s: seconds of virtual time, at most 86,400.
 /// seed: draws losses, jitter and the order of trials.
 /// utility: what flows of PCC strive for that do not say: a name, a formula such as "x^0.9 - 11.35*x*L", or a file such
