@@ -1,13 +1,6 @@
 //! What `sweep parts` and `sweep constants` change fits the law.
 
-#[path = "../examples/sweep/rules.rs"]
-mod rules;
-#[path = "../examples/sweep/switches.rs"]
-mod switches;
-#[path = "../examples/sweep/turned.rs"]
-#[expect(dead_code, reason = "the page says more of a constant")]
-mod turned;
-
+use crate::{rules, switches, turned};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn source(file: &str) -> String {

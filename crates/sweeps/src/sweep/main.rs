@@ -2,18 +2,18 @@
 //! rule of the law left out.
 //!
 //! ```sh
-//! cargo run --release -p pcc-sim --example sweep ascent >docs/sweeps/ascent.md     # the whole page
-//! cargo run --release -p pcc-sim --example sweep constants >docs/sweeps/constants.md   # what nobody can set: hours
-//! cargo run -p pcc-sim --example sweep kept-constants     # the same page less what has changed since: at once
-//! cargo run --release -p pcc-sim --example sweep parts >docs/sweeps/parts.md       # each rule left out: half an hour
-//! cargo run --release -p pcc-sim --example sweep -- parts --groups                 # rules of a mechanism together
-//! cargo run --release -p pcc-sim --example sweep trains >docs/sweeps/trains.md     # start-up
-//! cargo run --release -p pcc-sim --example sweep allegro                          # its table; or vivace
-//! cargo run --release -p pcc-sim --example sweep links >docs/sweeps/links.md       # 60 radio links: PCC, what a queue may cost, BBR, CUBIC
-//! cargo run --release -p pcc-sim --example sweep crowd >docs/sweeps/crowd.md       # many senders, and one beside CUBIC
-//! cargo run --release -p pcc-sim --example sweep laws >docs/sweeps/laws.md         # each law by what is promised
-//! cargo run --release -p pcc-sim --example sweep bounds                           # what `pcc-lab sim score` must not fall behind
-//! cargo run --release -p pcc-sim --example sweep ascent epsilon=0.03 fair,level=0.01   # the defaults and these instead
+//! cargo run --release -p pcc-sweeps --bin sweep ascent >docs/sweeps/ascent.md     # the whole page
+//! cargo run --release -p pcc-sweeps --bin sweep constants >docs/sweeps/constants.md   # what nobody can set: hours
+//! cargo run -p pcc-sweeps --bin sweep kept-constants     # the same page less what has changed since: at once
+//! cargo run --release -p pcc-sweeps --bin sweep parts >docs/sweeps/parts.md       # each rule left out: half an hour
+//! cargo run --release -p pcc-sweeps --bin sweep -- parts --groups                 # rules of a mechanism together
+//! cargo run --release -p pcc-sweeps --bin sweep trains >docs/sweeps/trains.md     # start-up
+//! cargo run --release -p pcc-sweeps --bin sweep allegro                          # its table; or vivace
+//! cargo run --release -p pcc-sweeps --bin sweep links >docs/sweeps/links.md       # 60 radio links: PCC, what a queue may cost, BBR, CUBIC
+//! cargo run --release -p pcc-sweeps --bin sweep crowd >docs/sweeps/crowd.md       # many senders, and one beside CUBIC
+//! cargo run --release -p pcc-sweeps --bin sweep laws >docs/sweeps/laws.md         # each law by what is promised
+//! cargo run --release -p pcc-sweeps --bin sweep bounds                           # what `pcc-lab sim score` must not fall behind
+//! cargo run --release -p pcc-sweeps --bin sweep ascent epsilon=0.03 fair,level=0.01   # the defaults and these instead
 //! ```
 //!
 //! Virtual time: the same figures on every machine.
@@ -34,6 +34,8 @@ mod parts;
 mod paths;
 mod rules;
 mod switches;
+#[cfg(test)]
+mod tests;
 mod trains;
 mod turned;
 

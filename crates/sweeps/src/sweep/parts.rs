@@ -19,10 +19,10 @@ One rule is left out at a time, then the rules of a mechanism together, from the
 does not mean that the law can do without it: another rule covers it. A group shows what its rules are worth together. Made by
 
 ```sh
-cargo run --release -p pcc-sim --example sweep parts >docs/sweeps/parts.md
+cargo run --release -p pcc-sweeps --bin sweep parts >docs/sweeps/parts.md
 ```
 
-The command changes a copy of the workspace (`crates/sim/examples/sweep/switches.rs`); the law itself has no switches.
+The command changes a copy of the workspace (`crates/sweeps/src/sweep/switches.rs`); the law itself has no switches.
 `parts --groups` makes the groups alone. The figures are those of [ascent.md](ascent.md), of rows of `pcc-lab sim score` in their
 short form, among them those in company, of crowds on a slow link, and of radio links from [links.md](links.md). The whole law has twelve seeds, the law without a rule the first two of them.
 

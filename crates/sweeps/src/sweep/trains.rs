@@ -114,7 +114,7 @@ const HEAD: &str = "\
 Made by
 
 ```sh
-cargo run --release -p pcc-sim --example sweep trains >docs/sweeps/trains.md
+cargo run --release -p pcc-sweeps --bin sweep trains >docs/sweeps/trains.md
 ```
 
 Doubling finds the rate of a path of 42 Mbit/s and 800 ms after eight round trips, and by exceeding it up to fourfold. Trains find

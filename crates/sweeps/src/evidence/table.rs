@@ -126,7 +126,7 @@ const HEAD: &str = "\
 Made, whole, by
 
 ```sh
-cargo run --release -p pcc-sim --example evidence >docs/sweeps/evidence.md
+cargo run --release -p pcc-sweeps --bin evidence >docs/sweeps/evidence.md
 ```
 
 Equal senders share 100 Mbit/s, 30 ms and a buffer of 375 KB for five seconds. Then the capacity becomes 125 or 80 Mbit/s, or the

@@ -108,7 +108,7 @@ Sixty radio links of 200 s, drawn as the lab draws its cellular link after Sprou
 one second in the mean. The RTT is 50 ms, the buffer 750 KB, and the sender is alone. Made by
 
 ```sh
-cargo run --release -p pcc-sim --example sweep links >docs/sweeps/links.md
+cargo run --release -p pcc-sweeps --bin sweep links >docs/sweeps/links.md
 ```
 
 Virtual time; BBR and CUBIC are the simulator's models. The error of a share is the standard error over the links.

@@ -1,8 +1,8 @@
 //! Looks for states of several PCC senders that hold themselves up: a standing queue, losses, unequal shares.
 //!
 //! ```sh
-//! cargo run --release -p pcc-sim --example search                           # a hundred draws
-//! cargo run --release -p pcc-sim --example search -- --count 1000 --seed 1 --shard 2/8
+//! cargo run --release -p pcc-sweeps --bin search                           # a hundred draws
+//! cargo run --release -p pcc-sweeps --bin search -- --count 1000 --seed 1 --shard 2/8
 //! ```
 //!
 //! Each draw has a path, a queue, and senders that come and go in the first half of the run. Of the second half a state is
@@ -14,6 +14,8 @@
 mod draw;
 #[path = "../sweep/each.rs"]
 mod each;
+#[cfg(test)]
+mod tests;
 mod verdict;
 
 use draw::{Draw, Ranges};

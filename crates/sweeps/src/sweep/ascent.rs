@@ -257,7 +257,7 @@ const HEAD: &str = "\
 Made, whole, by
 
 ```sh
-cargo run --release -p pcc-sim --example sweep ascent >docs/sweeps/ascent.md
+cargo run --release -p pcc-sweeps --bin sweep ascent >docs/sweeps/ascent.md
 ```
 
 Senders with the law `ascent` and the utility `fair` over paths in virtual time, from the first packet on, so the figures are

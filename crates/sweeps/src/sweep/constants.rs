@@ -46,7 +46,7 @@ Nobody can set these constants. Each is halved and doubled alone, from the first
 halved and doubled. Made by
 
 ```sh
-cargo run --release -p pcc-sim --example sweep constants >docs/sweeps/constants.md
+cargo run --release -p pcc-sweeps --bin sweep constants >docs/sweeps/constants.md
 ```
 
 The cases and the seeds are those of [ascent.md](ascent.md), which has the parameters. A figure has moved if its median of four seeds lies

@@ -106,7 +106,7 @@ const HEAD: &str = "\
 Made by
 
 ```sh
-cargo run --release -p pcc-sim --example sweep crowd >docs/sweeps/crowd.md
+cargo run --release -p pcc-sweeps --bin sweep crowd >docs/sweeps/crowd.md
 ```
 
 Virtual time, the default law and utility; BBR and CUBIC are the simulator's models. Means of six seeds and their standard errors.

@@ -1,5 +1,4 @@
 //! A copy of the workspace in which the law is changed, built once, and asked for figures.
-#![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "it builds a program and asks it")]
 
 use crate::measure::Figure;
 use crate::switches::{SWITCHES, replaced};
@@ -50,13 +49,13 @@ impl Copy {
     /// Builds the copy's `sweep`.
     pub(crate) fn build(&self) -> Result<Program, String> {
         // Figures are the same however it is optimised, and without LTO it is built in a third of the time.
-        let build = ["build", "--locked", "--release", "-p", "pcc-sim", "--example", "sweep"];
+        let build = ["build", "--locked", "--release", "-p", "pcc-sweeps", "--bin", "sweep"];
         let plain = [("LTO", "off"), ("CODEGEN_UNITS", "16"), ("INCREMENTAL", "true")];
         let plain = plain.map(|(what, value)| (format!("CARGO_PROFILE_RELEASE_{what}"), value));
         let mut cargo = Command::new("cargo");
         let built = cargo.args(build).env("CARGO_TARGET_DIR", "target").envs(plain).current_dir(&self.0).status();
         if built.is_ok_and(|status| status.success()) {
-            Ok(Program(self.0.join("target/release/examples/sweep")))
+            Ok(Program(self.0.join("target/release/sweep")))
         } else {
             Err(format!("the copy in {} can't be built", self.0.display()))
         }

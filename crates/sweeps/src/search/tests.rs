@@ -1,16 +1,10 @@
 //! The search for states that hold themselves up: it finds no more of them than it did.
 
-#[path = "../examples/search/draw.rs"]
-mod draw;
-#[path = "../examples/sweep/each.rs"]
-mod each;
-#[path = "../examples/search/verdict.rs"]
-mod verdict;
-
-use draw::{Draw, Ranges};
+use crate::draw::{Draw, Ranges};
+use crate::each;
+use crate::verdict::Verdict;
 use pcc_sim::Control;
 use std::collections::BTreeSet;
-use verdict::Verdict;
 
 /// Bad draws among those of the test: ten today, and one more for another system's logarithms.
 const BAD: usize = 11;

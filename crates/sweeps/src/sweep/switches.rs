@@ -383,6 +383,6 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 85] = [
 pub(crate) fn replaced(file: &str, text: &str, from: &str, to: &str) -> Result<String, String> {
     match text.matches(from).count() {
         1 => Ok(text.replace(from, to)),
-        times => Err(format!("{file} has `{from}` {times} times, not once: mend examples/sweep/switches.rs")),
+        times => Err(format!("{file} has `{from}` {times} times, not once: mend crates/sweeps/src/sweep/switches.rs")),
     }
 }

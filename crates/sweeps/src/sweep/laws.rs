@@ -25,7 +25,7 @@ const HEAD: &str = "\
 The rows of `pcc-lab sim score` with each law, and with the models of CUBIC and BBR in PCC's place. Made, whole, by
 
 ```sh
-cargo run --release -p pcc-sim --example sweep laws >docs/sweeps/laws.md
+cargo run --release -p pcc-sweeps --bin sweep laws >docs/sweeps/laws.md
 ```
 
 Virtual time, no kernel and no host: the length of `pcc-lab sim score --short` and at least four seeds, their median, or the worst where the
