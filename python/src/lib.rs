@@ -10,7 +10,6 @@ mod simulation;
 mod utilities;
 mod watch;
 
-use pcc_utility::play;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::time::Duration;
@@ -20,8 +19,8 @@ fn refused(problem: impl std::fmt::Display) -> PyErr {
 }
 
 fn seconds(name: &str, value: f64) -> PyResult<Duration> {
-    let time = Duration::try_from_secs_f64(value).ok().filter(|time| *time <= play::LONGEST);
-    time.ok_or_else(|| refused(format!("{name} is {value} s: choose 0 to {} s", play::LONGEST.as_secs())))
+    let time = Duration::try_from_secs_f64(value).ok().filter(|time| *time <= pcc_play::LONGEST);
+    time.ok_or_else(|| refused(format!("{name} is {value} s: choose 0 to {} s", pcc_play::LONGEST.as_secs())))
 }
 
 #[pymodule]

@@ -44,7 +44,7 @@ pub(crate) fn simulate_scenario(
     let plan = Plan::of(name, if full { Size::Full } else { Size::Standard }, wanted).map_err(refused)?;
     let prepare = |flow: &mut pcc_sim::Flow| {
         if let Some(aim) = &aim {
-            aim.suggest_to(flow);
+            pcc_play::suggest(aim, flow);
         }
     };
     let outcomes = py.detach(|| plan.run(&prepare)).map_err(refused)?;

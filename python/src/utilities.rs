@@ -5,7 +5,7 @@ use crate::{refused, seconds};
 use pcc::control::Law;
 use pcc::units::Rate;
 use pcc_link::Path;
-use pcc_utility::play::read;
+use pcc_play::read;
 use pcc_utility::{Bottleneck, Game};
 use pyo3::prelude::*;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Virtual times as people write them.
 
 use crate::duration::parse;
-use pcc_utility::play::LONGEST;
+use pcc_play::LONGEST;
 use std::time::Duration;
 
 /// A virtual time, which has to be computed.

@@ -12,12 +12,9 @@
 mod aim;
 mod bears;
 mod choice;
-pub mod drawing;
 pub mod file;
 mod findings;
 pub mod formula;
-pub mod play;
-pub mod rehearsal;
 mod settle;
 mod shape;
 mod traps;

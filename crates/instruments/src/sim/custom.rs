@@ -6,8 +6,8 @@ use crate::exit::{misuse, misused};
 use crate::reserved::Reserved;
 use pcc_chart::provenance::Source;
 use pcc_lab::{each_at_once, model};
+use pcc_play::{Play, Refused};
 use pcc_sim::{Control, Harm, Results, Scenario};
-use pcc_utility::play::{self, Play, Refused};
 use std::io::Write as _;
 
 pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
@@ -18,12 +18,12 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
         path: what,
         then: &args.then,
         flows: written,
-        read: &play::read,
+        read: &pcc_play::read,
         aim: ours.0.as_ref(),
         queue: args.queue.as_deref(),
         ecn: args.ecn,
         policer: args.policer.as_deref(),
-        time: args.time_limit.unwrap_or(play::USUAL_TIME),
+        time: args.time_limit.unwrap_or(pcc_play::USUAL_TIME),
     };
     let staged = play.stage().map_err(|refused| misuse!(explained(what, &refused)))?;
     let names = &staged.names;

@@ -114,7 +114,7 @@ impl Ours {
     /// Suggests them to a flow.
     fn apply(&self, flow: &mut pcc_sim::Flow) {
         if let Self(Some(aim)) = self {
-            aim.suggest_to(flow);
+            pcc_play::suggest(aim, flow);
         }
     }
 }

@@ -2,8 +2,8 @@ use super::course::Course;
 use super::findings;
 use crate::exit::misused;
 use anyhow::ensure;
+use pcc_play::rehearsal::Rehearsal;
 use pcc_utility::Findings;
-use pcc_utility::rehearsal::Rehearsal;
 use std::io::Write as _;
 use std::time::Duration;
 

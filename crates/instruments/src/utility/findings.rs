@@ -3,7 +3,7 @@
 use super::rehearsed;
 use pcc::units::Rate;
 use pcc_chart::axis::{short, significant};
-use pcc_utility::rehearsal::Rehearsal;
+use pcc_play::rehearsal::Rehearsal;
 use pcc_utility::{Bears, Bottleneck, Disturbance, Equilibria, Findings, Shape, Trap};
 use serde_json::{Value, json};
 use std::fmt::Write as _;

@@ -2,6 +2,7 @@
 
 mod check;
 mod course;
+mod drawing;
 mod findings;
 mod list;
 mod plot;

@@ -1,4 +1,5 @@
 use super::course::Course;
+use super::drawing::{MOST_SENDERS, drawing, first_line};
 use super::findings;
 use crate::exit::misuse;
 use crate::reserved::Reserved;
@@ -6,7 +7,6 @@ use pcc_chart::escape::escape;
 use pcc_chart::page::page;
 use pcc_chart::provenance::Source;
 use pcc_utility::Findings;
-use pcc_utility::drawing::{MOST_SENDERS, drawing, first_line};
 use std::path::PathBuf;
 
 /// Draw a utility on a path: what each rate is worth, what senders bear, and where they settle

@@ -1,14 +1,14 @@
-//! What a utility does in a simulation of real senders: alone, with its like, and beside CUBIC.
+//! A utility in a simulation of real senders: alone, with its like, and beside CUBIC.
 
-use crate::aim::Aim;
 use pcc::units::Rate;
 use pcc_link::{Impossible, Path};
 use pcc_sim::{Control, Flow, Results, Scenario};
+use pcc_utility::Aim;
 use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
 
-/// Who sends, and what came of it.
+/// The simulations of a utility, and their results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rehearsal {
     /// Everything random follows from it.
@@ -19,25 +19,25 @@ pub struct Rehearsal {
     pub casts: Vec<Company>,
 }
 
-/// Who sends together.
+/// Senders that send together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Company {
     /// In a few words.
     pub name: &'static str,
-    /// What each flow had.
+    /// The result of each flow.
     pub flows: Vec<Line>,
 }
 
-/// What a flow had.
+/// The result of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Who.
+    /// The sender's name.
     pub name: &'static str,
-    /// Of the second half of the time.
+    /// Goodput in the second half of the time.
     pub goodput: Rate,
-    /// The same, of what the path carries.
+    /// The same as a part of the path's capacity.
     pub share: f64,
-    /// Of all the time.
+    /// Share of the packets that were lost, in all the time.
     pub loss: f64,
     /// RTT beyond the empty path's, at the median of all the time.
     pub added: Duration,

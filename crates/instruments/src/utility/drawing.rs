@@ -1,23 +1,22 @@
 //! A utility on a path as a picture: what each rate is worth, what senders bear, and where they settle.
 
-use crate::aim::Aim;
-use crate::{Bears, Bottleneck, Disturbance, Game, Settled};
 use core::time::Duration;
 use pcc::units::Rate;
 use pcc_chart::axis::short;
 use pcc_chart::sheet::{Chart, Line, sheet};
+use pcc_utility::{Aim, Bears, Bottleneck, Disturbance, Game, Settled};
 
 /// The most senders that are drawn.
-pub const MOST_SENDERS: u32 = 50;
+pub(super) const MOST_SENDERS: u32 = 50;
 /// Rates of the drawings of what is borne. Unit: Mbit/s.
 const RATES: (f64, f64) = (0.1, 10_000.0);
 const STEPS: u32 = 60;
 
-/// What is drawn of where they settle.
+/// A figure of the state in which they settle.
 type Value = fn(&Settled) -> f64;
 
 /// All of it as SVG.
-pub fn drawing(aim: &Aim, path: Bottleneck) -> String {
+pub(super) fn drawing(aim: &Aim, path: Bottleneck) -> String {
     let game = aim.game(path);
     let title = format!(
         "{} on {} Mbit/s, {} ms, {} ms of buffer, by {}",
@@ -49,7 +48,7 @@ pub fn drawing(aim: &Aim, path: Bottleneck) -> String {
     )
 }
 
-/// What each rate is worth to a lone sender, by the queue before it.
+/// The worth of each rate to a lone sender, by the queue before it.
 fn worth(game: &Game<'_>) -> Chart {
     let path = *game.path();
     let line = |(name, queue): (&str, Duration)| {
@@ -60,8 +59,8 @@ fn worth(game: &Game<'_>) -> Chart {
     };
     let queues = [("no queue", Duration::ZERO), ("half a buffer", path.buffer / 2), ("a full buffer", path.buffer)];
     let mut lines: Vec<Line> = queues.into_iter().map(line).collect();
-    // Far beyond the best rate prices are a hundred times the rewards: what is below twice the distance of the peaks from
-    // each other, or from zero, would flatten all that is of interest.
+    // Far beyond the best rate prices are a hundred times the rewards, and would flatten all that is of interest. Values below twice the
+    // distance of the peaks from each other, or from zero, are left out.
     let marks = || lines.iter().flat_map(|line| &line.marks).map(|(_, y)| *y);
     let (best, worst) = (marks().fold(0.0, f64::max), marks().fold(0.0, f64::min));
     let shown = worst - (best - worst);
@@ -97,8 +96,8 @@ fn borne(game: &Game<'_>) -> Chart {
     }
 }
 
-/// Of a formula no more than a title has room for.
-pub fn first_line(written: &str) -> String {
+/// As much of a formula as a title has room for.
+pub(super) fn first_line(written: &str) -> String {
     const LONGEST: usize = 60;
     let line = written.lines().next().unwrap_or_default();
     if line.chars().count() <= LONGEST { line.into() } else { line.chars().take(LONGEST).chain(['…']).collect() }

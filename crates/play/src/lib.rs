@@ -1,15 +1,16 @@
 //! A simulation over a path as people write it: by the options of `pcc-lab sim`, and by the arguments of Python's `simulate`.
 
-use crate::aim::Aim;
-use crate::choice::Choice;
+pub mod rehearsal;
+
 use core::time::Duration;
 use pcc::utility::Utility;
 use pcc_link::Path;
 use pcc_sim::{Cast, Control, Flow, Queue, ReadUtility, Scenario};
+use pcc_utility::{Aim, Choice};
 use std::fmt;
 use std::sync::Arc;
 
-/// What is simulated where nobody says for how long.
+/// The virtual time of a simulation where nobody says for how long.
 pub const USUAL_TIME: Duration = Duration::from_secs(30);
 /// A day: longer runs need more memory than a figure is worth.
 pub const LONGEST: Duration = Duration::from_secs(24 * 3600);
@@ -21,9 +22,9 @@ pub struct Play<'a> {
     pub path: &'a str,
     /// The paths behind it.
     pub then: &'a [String],
-    /// Who sends, as [`Cast`] reads it.
+    /// The senders, as [`Cast`] reads it.
     pub flows: &'a str,
-    /// What a utility behind `pcc/` is; [`read`] knows names, formulas and files.
+    /// Reads a utility behind `pcc/`; [`read`] knows names, formulas and files.
     pub read: ReadUtility<'a>,
     /// The aim of a flow of PCC that says none of its own.
     pub aim: Option<&'a Aim>,
@@ -80,17 +81,15 @@ pub fn read(utility: &str) -> Result<Arc<dyn Utility>, String> {
     utility.parse::<Choice>().map(|choice| choice.utility).map_err(|error| error.to_string())
 }
 
-impl Aim {
-    /// Gives it to a flow of a simulation that has none of its own. A law that was named steers also who has a utility of
-    /// its own.
-    pub fn suggest_to(&self, flow: &mut Flow) {
-        let is_usual = flow.config.utility.name() == Flow::default().config.utility.name();
-        if is_usual {
-            flow.config.utility = Arc::clone(&self.utility);
-        }
-        if flow.config.law.is_none() && (is_usual || self.law_written.is_some()) {
-            flow.config.law.clone_from(&self.law);
-        }
+/// Gives an aim to a flow of a simulation that has none of its own. A law that was named also steers flows with a utility of
+/// their own.
+pub fn suggest(aim: &Aim, flow: &mut Flow) {
+    let is_usual = flow.config.utility.name() == Flow::default().config.utility.name();
+    if is_usual {
+        flow.config.utility = Arc::clone(&aim.utility);
+    }
+    if flow.config.law.is_none() && (is_usual || aim.law_written.is_some()) {
+        flow.config.law.clone_from(&aim.law);
     }
 }
 
@@ -146,7 +145,7 @@ impl Play<'_> {
             }
             flow.ecn = self.ecn;
             if let Some(aim) = self.aim {
-                aim.suggest_to(flow);
+                suggest(aim, flow);
             }
         }
         Ok((names, flows))
@@ -160,7 +159,7 @@ fn refused(option: &'static str, problem: impl ToString) -> Refused {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LawChoice, Setting};
+    use pcc_utility::{LawChoice, Setting};
 
     const CLEAN: Play<'static> = Play {
         path: "clean",
