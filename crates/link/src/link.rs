@@ -103,13 +103,14 @@ pub struct Count {
 }
 
 impl Count {
-    fn add(&mut self, bytes: Bytes) {
+    pub(crate) fn add(&mut self, bytes: Bytes) {
         self.packets += 1;
         self.bytes += bytes;
     }
 }
 
-/// A link's counts so far. `sent + duplicated = delivered + dropped`, in packets and in bytes.
+/// A link's counts so far. `sent + duplicated = delivered + dropped`, in packets and in bytes; with a queue discipline in
+/// front of it what waits there is missing on the right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Came in.
@@ -126,12 +127,16 @@ pub struct Counters {
     pub dropped_random: Count,
     /// Lost in the dark.
     pub dropped_blackout: Count,
+    /// Dropped by a queue discipline, its full buffer included.
+    pub dropped_queue: Count,
+    /// Marked by a queue discipline (ECN): these arrive, as far as nothing else drops them.
+    pub marked: Count,
 }
 
 impl Counters {
     /// All that was dropped, for whatever reason.
     pub fn dropped(&self) -> Count {
-        let all = [self.dropped_buffer, self.dropped_random, self.dropped_blackout];
+        let all = [self.dropped_buffer, self.dropped_random, self.dropped_blackout, self.dropped_queue];
         all.into_iter().fold(Count::default(), |sum, one| Count {
             packets: sum.packets + one.packets,
             bytes: sum.bytes + one.bytes,
