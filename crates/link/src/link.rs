@@ -2,8 +2,9 @@
 
 use crate::conditions::{Conditions, Impossible};
 use crate::loss::LossProcess;
+use crate::queue::Queue;
 use crate::rng::Rng;
-use crate::schedule::{Schedule, Timeline, moment, nanos};
+use crate::schedule::{Rule, Schedule, Timeline, moment, nanos};
 use crate::wifi;
 use core::time::Duration;
 use pcc::units::{Bytes, Timestamp};
@@ -16,11 +17,18 @@ pub struct OneWay {
     pub conditions: Conditions,
     /// How it changes.
     pub schedule: Schedule,
+    /// The discipline of the packets that wait. A [`Link`] alone is drop-tail: a [`Bottleneck`](crate::Bottleneck) has the others.
+    pub queue: Queue,
 }
 
 impl OneWay {
     /// Whether there can be such a link.
     pub fn check(&self) -> Result<(), Impossible> {
+        let changes_buffer = |rule: &Rule| matches!(rule, Rule::At(_, change) if change.buffer.is_some());
+        if self.queue != Queue::DropTail && self.schedule.rules.iter().any(changes_buffer) {
+            let (key, value) = ("queue", self.queue.name().unwrap_or_default().to_owned());
+            return Err(Impossible { key, value, rule: "only droptail follows a buffer that changes" });
+        }
         self.schedule.check(&self.conditions)
     }
 

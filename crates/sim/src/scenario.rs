@@ -217,7 +217,8 @@ pub struct Scenario {
     /// More of them behind it, one after the other: what leaves a bottleneck comes to the next one, as far as its flow
     /// goes. Acknowledgements take the same way back.
     pub beyond: Vec<Path>,
-    /// The queue discipline of each bottleneck.
+    /// The queue discipline of each bottleneck on the way down, in place of drop-tail; then those of the paths count for the way
+    /// up alone.
     pub queue: Queue,
     /// A policer before the first bottleneck.
     pub policer: Option<Policer>,

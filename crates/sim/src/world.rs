@@ -16,8 +16,6 @@ use pcc_link::{Bottleneck, Count, Ecn, Impossible, Packet, Passed, Queue};
 const ACK_SIZE: Bytes = Bytes::new(60 + HEADERS);
 /// A receiver whose question was lost asks again after so long.
 const ASKS_AGAIN: Duration = Duration::from_millis(200);
-/// Tells the queues of the way back from those of the way there, which draw from the seed too.
-const BACK: u64 = 0x6261_636b;
 
 /// A bottleneck of one direction.
 #[derive(Clone, Copy, Debug)]
@@ -117,9 +115,12 @@ pub fn run(scenario: &Scenario) -> Result<Results, Impossible> {
     let (mut ups, mut downs) = (Vec::new(), Vec::new());
     for (number, path) in scenario.paths().enumerate() {
         let seed = scenario.seed_of(number);
-        let (up, down) = path.links(seed)?;
-        ups.push(Bottleneck::new(up, Queue::DropTail, seed ^ BACK));
-        downs.push(Bottleneck::new(down, scenario.queue, seed));
+        let (up, down) = path.bottlenecks(seed)?;
+        ups.push(up);
+        downs.push(match scenario.queue {
+            Queue::DropTail => down,
+            queue => Bottleneck::new(path.links(seed)?.1, queue, seed),
+        });
     }
     let flows = scenario.flows_drawn();
     let mut world = World {

@@ -157,8 +157,8 @@ fn path(told: &PathSpec) -> Path {
         Schedule { rules: told.changes.iter().map(rule).collect() }
     };
     Path {
-        up: OneWay { conditions: up, schedule: rules(false) },
-        down: OneWay { conditions: down, schedule: rules(true) },
+        up: OneWay { conditions: up, schedule: rules(false), queue: Queue::DropTail },
+        down: OneWay { conditions: down, schedule: rules(true), queue: Queue::DropTail },
     }
 }
 
