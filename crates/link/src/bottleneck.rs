@@ -75,8 +75,8 @@ impl Bottleneck {
         self.pass(now, packet)
     }
 
-    /// One of the packets that turned out to arrive never, whatever dropped it. Whoever keeps something for each asks until there
-    /// are none.
+    /// One of the packets that turned out to arrive never, whatever dropped it. A caller that keeps something for each asks
+    /// until there are none.
     pub fn next_lost(&mut self) -> Option<Packet> {
         self.lost.pop()
     }
@@ -92,7 +92,7 @@ impl Bottleneck {
         self.link.conditions().rate.time_for(Bytes::new(in_queue)) + self.link.queueing_delay(now)
     }
 
-    /// The counts so far, those of the queue and those of the link together. What waits is sent and not yet delivered.
+    /// The counts so far, those of the queue and those of the link together. Waiting packets are sent and not yet delivered.
     pub fn counters(&self) -> Counters {
         let mut counters = *self.link.counters();
         if self.queue.is_some() {

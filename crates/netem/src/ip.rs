@@ -9,7 +9,7 @@ const FLOWS: u32 = 1024;
 /// The lower bits of the second byte (RFC 3168 §5).
 const MARKED: u8 = 0b11;
 
-/// What a queue is told of an IPv4 packet.
+/// The part of an IPv4 packet that a queue is told of.
 pub(crate) fn told(packet: &[u8]) -> Told {
     let ecn = packet.get(1).map_or(0, |byte| byte & MARKED);
     Told {

@@ -172,7 +172,7 @@ impl Side {
         Self { path: Waiting::new(bottleneck), counts: Direction::default() }
     }
 
-    /// What waits in a queue is under way too.
+    /// Packets that wait in a queue are under way too.
     fn counts(&self) -> Direction {
         let (mut in_transit, waiting) = (self.counts.in_transit, self.path.count());
         in_transit.packets += waiting.packets;

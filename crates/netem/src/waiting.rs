@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// Packets of one path that wait hold at most this much memory.
 const MOST_HELD: usize = 256 << 20;
 
-/// What becomes of a packet that comes.
+/// The fate of a packet that comes.
 #[derive(Debug)]
 pub(crate) enum Offered {
     /// It passes at once.
@@ -29,7 +29,7 @@ pub(crate) struct Waiting {
     serve_at: Option<Timestamp>,
 }
 
-/// Of a packet that comes: its flow, its bytes on the wire, and what it says of marks.
+/// A packet that comes: its flow, its bytes on the wire, and what it says of marks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
     pub(crate) flow: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// Of a flow of packets that are never marked.
+    /// A packet of the only flow, which is never marked.
     pub(crate) const fn plain(size: Bytes) -> Self {
         Self { flow: 0, size, ecn: Ecn::NotCapable, marked: false }
     }
@@ -56,7 +56,7 @@ impl Waiting {
         self.bottleneck.counters()
     }
 
-    /// What waits now.
+    /// The packets that wait now.
     pub(crate) const fn count(&self) -> Count {
         self.count
     }

@@ -12,7 +12,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// A queue with no more than a full packet is good, however long it took (§5.4).
 const MAXPACKET: u64 = 1514;
 
-/// What `CoDel` remembers of a queue.
+/// `CoDel`'s memory of a queue.
 #[derive(Debug, Default)]
 pub(super) struct Codel {
     first_above_time: Option<Timestamp>,
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(dequeue(&mut queue, ms(110)).1, 1, "for an interval");
         let next = queue.codel.drop_next;
         assert_eq!(next, ms(210));
-        // Of three packets the first is dropped, the second leaves, and the third alone is no queue.
+        // The first of three packets is dropped, the second leaves, and the third alone is no queue.
         while queue.fifo.len() > 3 {
             queue.fifo.pop();
         }

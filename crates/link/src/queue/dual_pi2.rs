@@ -1,5 +1,5 @@
-//! DualPI2: two queues, one for scalable senders, which is kept below a millisecond, and one for the others. What the classic
-//! queue drops is coupled to what the other one marks, so that both kinds of senders have about equal rates.
+//! DualPI2: two queues, one for scalable senders, which is kept below a millisecond, and one for the others. Drops of
+//! the classic queue are coupled to marks of the other one, so that both kinds of senders have about equal rates.
 //! Source: RFC 9332, appendix A, with the constants of Linux's `sch_dualpi2`.
 
 use super::{Discipline, Ecn, Fifo, Packet};
@@ -153,7 +153,7 @@ mod tests {
         Packet { ecn: Ecn::Scalable, ..packet }
     }
 
-    /// Of packets with this word the shares that are dropped and marked at this base probability, after no wait.
+    /// The shares of packets with this word that are dropped and marked at this base probability, after no wait.
     fn shares(base: f64, ecn: Ecn) -> (f64, f64) {
         let mut queue = DualPi2::new(u64::MAX, 1);
         let (mut dropped, mut marked) = (0, 0);

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 /// Bytes of a turn: a full Ethernet packet (RFC 8290 §5.2.4).
 const QUANTUM: i64 = 1514;
 
-/// What happens within a flow's queue.
+/// The discipline within a flow's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Within {
     /// The whole buffer belongs to each flow.
@@ -22,7 +22,7 @@ pub(super) enum Within {
     Pie,
 }
 
-/// What manages one flow's queue.
+/// The manager of one flow's queue.
 enum Manager {
     Nobody,
     Codel(Codel),

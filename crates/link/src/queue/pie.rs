@@ -21,7 +21,7 @@ const MARKS_UP_TO: f64 = 0.1;
 /// A delay beyond this adds to the probability whatever the controller says: 2 % at a time (§5.5).
 const FAR: Duration = Duration::from_millis(250);
 const STEP: f64 = 0.02;
-/// Of the probability so much stays with each update while nothing waits (Linux: 63/64; §4.2: 0.98).
+/// The probability shrinks to so much of itself with each update while nothing waits (Linux: 63/64; §4.2: 0.98).
 const DECAY: f64 = 63.0 / 64.0;
 /// A shorter queue loses nothing: two full Ethernet packets.
 const SHORT: u64 = 2 * 1514;
@@ -34,7 +34,7 @@ const ACCUMULATED: core::ops::Range<f64> = 0.85..8.5;
 pub(super) struct Pie {
     probability: f64,
     accumulated: f64,
-    /// What is left of the time in which nothing is dropped.
+    /// The rest of the time in which nothing is dropped.
     burst: Duration,
     /// The delay of the packet that left last, and the same at the last update.
     delay: Duration,

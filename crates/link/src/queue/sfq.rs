@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn flows_collide_as_hashes_of_1024_do() {
-        // Of 256 flows 1024 x (1 - (1023/1024)^256) = 226.4 have a queue of their own on average.
+        // 256 flows are in 1024 x (1 - (1023/1024)^256) = 226.4 queues on average.
         let used = |seed| {
             let queue = Sfq::new(1, seed);
             let mut places: Vec<_> = (0..256).map(|flow| queue.slot_of(flow)).collect();
