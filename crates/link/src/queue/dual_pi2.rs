@@ -196,6 +196,16 @@ mod tests {
     }
 
     #[test]
+    fn packets_with_ect1_or_a_mark_have_the_scalable_queue() {
+        let mut queue = DualPi2::new(u64::MAX, 1);
+        let plain = packet(0, 0, 0);
+        for one in [plain, capable(plain), scalable(plain), Packet { marked: true, ..capable(plain) }] {
+            enqueue(&mut queue, one);
+        }
+        assert_eq!((queue.classic.len(), queue.scalable.len()), (2, 2));
+    }
+
+    #[test]
     fn scalable_packets_come_first_and_the_others_keep_a_tenth() {
         let mut queue = DualPi2::new(u64::MAX, 1);
         for number in 0..2000 {

@@ -277,6 +277,28 @@ mod tests {
     }
 
     #[test]
+    fn two_packets_that_wait_are_no_queue_and_the_last_has_no_delay() {
+        let mut rng = Rng::new(1);
+        let full = || Pie { probability: 1.0, burst: Duration::ZERO, delay: TARGET * 2, ..Pie::new() };
+        assert_eq!([SHORT - 1, SHORT].map(|backlog| full().hits(backlog, &mut rng)), [false, true]);
+        let mut pie = full();
+        pie.on_departure(ms(50), ms(10), 1500);
+        assert_eq!(pie.delay, Duration::from_millis(40));
+        pie.on_departure(ms(90), ms(10), 0);
+        assert_eq!(pie.delay, Duration::ZERO);
+    }
+
+    #[test]
+    fn idle_time_uses_up_no_allowance_for_a_burst() {
+        let mut queue = PieQueue::new(u64::MAX, 1);
+        for now in [0, 10_000] {
+            enqueue(&mut queue, packet(0, 0, now));
+            dequeue(&mut queue, ms(now));
+        }
+        assert_eq!(queue.pie.burst, BURST);
+    }
+
+    #[test]
     fn drops_are_no_closer_than_chance_alone_would_have_them() {
         let mut pie = Pie { probability: 0.05, burst: Duration::ZERO, delay: TARGET, ..Pie::new() };
         let mut rng = Rng::new(1);
