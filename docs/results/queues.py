@@ -104,11 +104,11 @@ def scalable(pcc):
 def both_ways(pcc):
     downloads = ["pcc", "pcc:ackevery=16", "cubic", "bbr"]
     for download in downloads:
-        for upload in [None, "pcc", "cubic", "bbr"]:
+        for upload, queue in [(None, ""), ("pcc", ""), ("cubic", ""), ("bbr", ""), ("cubic", ",up.queue=fq_codel")]:
             flows = f"{download}:start=random:0..2s" + (f" {upload}:back:start=random:0..2s" if upload else "")
-            found = runs(pcc, f"--link {ASYMMETRIC} --flows '{flows}' --time-limit 60s")
+            found = runs(pcc, f"--link {ASYMMETRIC}{queue} --flows '{flows}' --time-limit 60s")
             yield [
-                f"{download}, " + (f"upload: {upload}" if upload else "alone"),
+                f"{download}, " + (f"upload: {upload}" + (" behind fq_codel" if queue else "") if upload else "alone"),
                 cell([goodput(run, [0]) for run in found], min, 1),
                 cell([goodput(run, [1]) for run in found], min, 2) if upload else "–",
                 cell([added(run, 0) for run in found], max, 1),
@@ -159,6 +159,7 @@ The cases say:
   Acknowledgements of 100 Mbit/s are 2.9 Mbit/s then, and PCC takes their queue for its own. With one for 16 packets it keeps 40 to 77.
   PCC over QUIC asks its own receivers for about that, at this rate and RTT.
 * An upload of PCC costs the downloads of CUBIC and BBR least.
+* With FQ-CoDel on the way up an upload costs the download that acknowledges seldom next to nothing.
 
 *kept* is CUBIC's goodput beside PCC, divided by its goodput with CUBIC in PCC's place. *p95* is the 95th percentile of the queueing delay
 in the second half, *loss* and *Jain* (over 1 s) are of that half too. Goodput is in Mbit/s."""

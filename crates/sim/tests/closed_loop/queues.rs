@@ -138,3 +138,24 @@ fn an_upload_delays_acknowledgements_as_its_queue_is_long() {
     at_most("ms that PCC's upload adds to the download", added(&results, 0), 10.0, &results);
     at_least("Mbit/s of the upload", mbit(&results, 1), 3.2, &results);
 }
+
+#[test]
+fn a_fair_queue_on_the_way_up_spares_acknowledgements() {
+    let both = |queue: &str| {
+        let path = format!("{ASYMMETRIC}{queue}");
+        mbit(&behind(Queue::DropTail, &path, "pcc:ackevery=16 cubic:back", false, 40), 0)
+    };
+    let (droptail, fair) = (both(""), both(",up.queue=fq_codel"));
+    assert!(fair > 95.0 && droptail < 70.0, "{fair} {droptail}");
+}
+
+#[test]
+fn a_queue_of_the_path_is_that_of_the_scenario() {
+    let named = behind(Queue::Pie, PATH, "cubic*2 pcc", true, 10);
+    let written = behind(Queue::DropTail, &format!("{PATH},down.queue=pie"), "cubic*2 pcc", true, 10);
+    let counts = |results: &Results| {
+        (results.events, results.marked, results.flows.iter().map(|flow| flow.sent.packets).collect::<Vec<_>>())
+    };
+    assert_eq!(counts(&named), counts(&written));
+    assert!(named.marked > 0);
+}
