@@ -1,6 +1,9 @@
 //! DualPI2: two queues, one for scalable senders, which is kept below a millisecond, and one for the others. Drops of
 //! the classic queue are coupled to marks of the other one, so that both kinds of senders have about equal rates.
 //! Source: RFC 9332, appendix A, with the constants of Linux's `sch_dualpi2`.
+//!
+//! Deviates: marks and drops are drawn at random, where the RFC adds probabilities up (`recur`), and the step counts however short
+//! the queue is. Linux does both.
 
 use super::{Discipline, Ecn, Fifo, Packet};
 use crate::rng::Rng;

@@ -1,6 +1,8 @@
 //! PIE: packets are dropped as they come, with a probability that a proportional-integral controller steers so that the
 //! queueing delay is at its target. Source: RFC 8033; where it leaves a choice, Linux's `sch_pie`: the delay is that of the packet
 //! that left last, by its time stamp.
+//!
+//! Deviates: without a queue the probability shrinks by a 64th with each update, as in Linux, where the RFC has a fiftieth.
 
 use super::{Discipline, Fifo, Packet};
 use crate::rng::Rng;
