@@ -57,6 +57,8 @@ is the standard one: shorter than the papers', so that start-up weighs more. Eve
 | [peers.md](peers.md) | one QUIC stream beside quinn and s2n-quic |
 | [simulated.md](simulated.md) | the simulator beside the lab |
 | [score.md](score.md) | every promise that the simulator judges, those in company among them |
+| [company.md](company.md) | five cases of company that nobody tuned on |
+| [queues.md](queues.md) | PCC and CUBIC behind PIE, FQ-PIE, DualPI2, RED and CoDel, and beside uploads |
 | [limits.md](limits.md) | paths on which PCC is behind its peers |
 | [rivals.md](rivals.md) | PCC beside a rival in a deep buffer, in a real kernel in real time |
 | [rfc9743.md](rfc9743.md) | PCC by the questions of RFC 9743 |

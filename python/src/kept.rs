@@ -38,6 +38,7 @@ struct KeptFlow {
     rtts: Vec<u8>,
     base_rtt: u64,
     way: (u16, u16),
+    goes_back: bool,
     series: Vec<KeptSample>,
 }
 
@@ -81,6 +82,7 @@ impl KeptFlow {
             rtts: flow.rtts.iter().flat_map(|micros| micros.to_le_bytes()).collect(),
             base_rtt: nanos(flow.base_rtt),
             way: flow.way,
+            goes_back: flow.goes_back,
             series: flow.series.iter().map(sample).collect(),
         }
     }
@@ -105,6 +107,7 @@ impl KeptFlow {
             rtts: self.rtts.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect(),
             base_rtt: Duration::from_nanos(self.base_rtt),
             way: self.way,
+            goes_back: self.goes_back,
             frames: Vec::new(),
             series: self.series.into_iter().map(sample).collect(),
         }
@@ -125,6 +128,7 @@ pub(crate) fn restored(kept: Kept) -> PyResult<Simulation> {
         dropped: kept.dropped,
         marked: kept.marked,
         ways: scenario.ways(),
+        ways_back: scenario.ways_back(),
         duration,
         ..Results::default()
     };

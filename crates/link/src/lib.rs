@@ -18,22 +18,26 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod bottleneck;
 mod conditions;
 mod link;
 mod loss;
 mod path;
 mod presets;
+mod queue;
 mod replay;
 mod rng;
 mod schedule;
 mod text;
 mod wifi;
 
+pub use bottleneck::{Bottleneck, Passed};
 pub use conditions::{Conditions, Impossible, PACKET};
 pub use link::{Capacity, Count, Counters, Link, OneWay, Outcome, Reason};
 pub use loss::{GilbertElliott, Loss};
 pub use path::Path;
 pub use presets::{Preset, preset, presets};
+pub use queue::{Ecn, Packet, Queue};
 pub use replay::Replay;
 pub use rng::Rng;
 pub use schedule::{Change, Rule, Schedule, Vary};

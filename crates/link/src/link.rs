@@ -2,8 +2,9 @@
 
 use crate::conditions::{Conditions, Impossible};
 use crate::loss::LossProcess;
+use crate::queue::Queue;
 use crate::rng::Rng;
-use crate::schedule::{Schedule, Timeline, moment, nanos};
+use crate::schedule::{Rule, Schedule, Timeline, moment, nanos};
 use crate::wifi;
 use core::time::Duration;
 use pcc::units::{Bytes, Timestamp};
@@ -16,11 +17,18 @@ pub struct OneWay {
     pub conditions: Conditions,
     /// How it changes.
     pub schedule: Schedule,
+    /// The discipline of the packets that wait. A [`Link`] alone is drop-tail: a [`Bottleneck`](crate::Bottleneck) has the others.
+    pub queue: Queue,
 }
 
 impl OneWay {
     /// Whether there can be such a link.
     pub fn check(&self) -> Result<(), Impossible> {
+        let changes_buffer = |rule: &Rule| matches!(rule, Rule::At(_, change) if change.buffer.is_some());
+        if self.queue != Queue::DropTail && self.schedule.rules.iter().any(changes_buffer) {
+            let (key, value) = ("queue", self.queue.name().unwrap_or_default().to_owned());
+            return Err(Impossible { key, value, rule: "only droptail follows a buffer that changes" });
+        }
         self.schedule.check(&self.conditions)
     }
 
@@ -103,13 +111,14 @@ pub struct Count {
 }
 
 impl Count {
-    fn add(&mut self, bytes: Bytes) {
+    pub(crate) fn add(&mut self, bytes: Bytes) {
         self.packets += 1;
         self.bytes += bytes;
     }
 }
 
-/// A link's counts so far. `sent + duplicated = delivered + dropped`, in packets and in bytes.
+/// A link's counts so far. `sent + duplicated = delivered + dropped`, in packets and in bytes; with a queue discipline in
+/// front of it what waits there is missing on the right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Came in.
@@ -126,12 +135,16 @@ pub struct Counters {
     pub dropped_random: Count,
     /// Lost in the dark.
     pub dropped_blackout: Count,
+    /// Dropped by a queue discipline, its full buffer included.
+    pub dropped_queue: Count,
+    /// Marked by a queue discipline (ECN): these arrive, as far as nothing else drops them.
+    pub marked: Count,
 }
 
 impl Counters {
     /// All that was dropped, for whatever reason.
     pub fn dropped(&self) -> Count {
-        let all = [self.dropped_buffer, self.dropped_random, self.dropped_blackout];
+        let all = [self.dropped_buffer, self.dropped_random, self.dropped_blackout, self.dropped_queue];
         all.into_iter().fold(Count::default(), |sum, one| Count {
             packets: sum.packets + one.packets,
             bytes: sum.bytes + one.bytes,

@@ -1,11 +1,16 @@
 //! Both directions of a path.
 
+use crate::bottleneck::Bottleneck;
 use crate::conditions::{Conditions, Impossible};
 use crate::link::{Link, OneWay};
+use crate::queue::Queue;
 use crate::rng::Rng;
 use crate::schedule::Schedule;
 use core::time::Duration;
 use pcc::units::Rate;
+
+/// Tells the draws of the queue on the way up from those on the way down.
+const UP: u64 = 0x6261_636b;
 
 /// A path: two links, one each way.
 ///
@@ -22,13 +27,23 @@ pub struct Path {
 impl Path {
     /// The same link both ways, each with half the round-trip time; see [`Conditions::new`].
     pub fn symmetric(rate: Rate, rtt: Duration) -> Self {
-        let way = OneWay { conditions: Conditions::new(rate, rtt / 2), schedule: Schedule::default() };
+        let way = OneWay {
+            conditions: Conditions::new(rate, rtt / 2),
+            schedule: Schedule::default(),
+            queue: Queue::DropTail,
+        };
         Self { up: way.clone(), down: way }
     }
 
     /// The round-trip time at time zero of a packet that meets no queue and no jitter, without transmission times.
     pub fn rtt(&self) -> Duration {
         self.up.conditions.delay + self.down.conditions.delay
+    }
+
+    /// Both links behind their queues, up and down, ready to use: [`Self::links`] of the same seed.
+    pub fn bottlenecks(&self, seed: u64) -> Result<(Bottleneck, Bottleneck), Impossible> {
+        let (up, down) = self.links(seed)?;
+        Ok((Bottleneck::new(up, self.up.queue, seed ^ UP), Bottleneck::new(down, self.down.queue, seed)))
     }
 
     /// Both links, up and down, ready to use. Their schedules draw the same numbers, so that what varies at random

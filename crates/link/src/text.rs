@@ -7,6 +7,7 @@ use crate::link::OneWay;
 use crate::loss::{GilbertElliott, Loss};
 use crate::path::Path;
 use crate::presets::{preset, presets};
+use crate::queue::Queue;
 use crate::replay::Replay;
 use crate::schedule::{Change, Rule, Schedule, Vary};
 use core::fmt;
@@ -17,7 +18,7 @@ use pcc::units::{Bytes, Rate};
 
 /// The parameters of a path: name, example, meaning. Each may carry `up.` or `down.` before its name and then holds
 /// for that direction only (`rtt` may not: its halves are the two delays).
-pub const KEYS: [(&str, &str, &str); 14] = [
+pub const KEYS: [(&str, &str, &str); 15] = [
     ("rate", "rate=42Mbit", "speed of the bottleneck; needed (42M is 42Mbit, 42MB is eight times that)"),
     ("rtt", "rtt=800ms", "round-trip time without queues, half of it each way"),
     ("delay", "up.delay=10ms", "one-way delay"),
@@ -26,6 +27,12 @@ pub const KEYS: [(&str, &str, &str); 14] = [
         "buffer=7.5KB",
         "room for waiting packets: bytes, a time at the path's rate (buffer=100ms), or products of rate and RTT \
                         (buffer=2bdp); one product, but ten packets, if not given",
+    ),
+    (
+        "queue",
+        "queue=pie",
+        "discipline of the waiting packets: droptail, fq, codel, fq_codel, red, pie, fq_pie, dualpi2, sfq; all but droptail, fq and \
+         sfq mark packets that allow it (ECN)",
     ),
     (
         "loss",
@@ -129,6 +136,7 @@ struct Side {
     buffer: Option<Room>,
     /// Places of rules that change the buffer, and to what.
     rooms: Vec<(usize, Room)>,
+    queue: Queue,
     loss: Option<Loss>,
     burst: Option<f64>,
     jitter: (Duration, bool),
@@ -217,6 +225,12 @@ impl Side {
             "rate" => self.rate = Some(rate(value)?),
             "delay" => self.delay = duration(value)?,
             "buffer" => self.buffer = Some(value.parse()?),
+            "queue" => {
+                self.queue = Queue::by_name(value).ok_or_else(|| {
+                    let known = Queue::NAMES.map(|(name, _)| name).join(", ");
+                    format!("there is no queue `{value}`: choose from {known}")
+                })?
+            }
             "loss" => (self.loss, self.burst) = (Some(loss(value)?), None),
             "burst" => self.burst = Some(number(value)?),
             "duplicate" => self.duplicate = share(value)?,
@@ -297,6 +311,7 @@ impl Side {
                 duplicate: self.duplicate,
             },
             schedule: Schedule { rules: self.rules },
+            queue: self.queue,
         };
         way.check().map_err(|impossible| ParsePathError::impossible(side, &impossible))?;
         Ok(way)

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use pcc::units::{Bytes, Rate, Timestamp};
 use pcc_link::{
-    Change, Conditions, GilbertElliott, Link, Loss, OneWay, Outcome, Path, Reason, Rule, Schedule, Vary, presets,
+    Change, Conditions, GilbertElliott, Link, Loss, OneWay, Outcome, Path, Queue, Reason, Rule, Schedule, Vary, presets,
 };
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn at(nanos: u64) -> Timestamp {
 }
 
 fn steady(conditions: Conditions) -> OneWay {
-    OneWay { conditions, schedule: Schedule::default() }
+    OneWay { conditions, schedule: Schedule::default(), queue: Queue::DropTail }
 }
 
 fn link(conditions: Conditions, seed: u64) -> Link {
@@ -126,9 +126,14 @@ fn rules() -> impl Strategy<Value = Rule> {
     ]
 }
 
+fn any_queue() -> impl Strategy<Value = Queue> {
+    prop::sample::select(Queue::NAMES.map(|(_, queue)| queue).to_vec())
+}
+
 prop_compose! {
-    fn any_way()(conditions in any_conditions(), rules in prop::collection::vec(rules(), 0..4)) -> OneWay {
-        OneWay { conditions, schedule: Schedule { rules } }
+    fn any_way()(conditions in any_conditions(), rules in prop::collection::vec(rules(), 0..4), queue in any_queue()) -> OneWay {
+        let fixed = rules.iter().all(|rule| !matches!(rule, Rule::At(_, change) if change.buffer.is_some()));
+        OneWay { conditions, schedule: Schedule { rules }, queue: if fixed { queue } else { Queue::DropTail } }
     }
 }
 

@@ -18,6 +18,8 @@ fn a_path_is_written_in_the_order_and_units_people_use() {
         "rate=100Mbit,rtt=30ms,buffer=375KB,at=10s:rate=5Mbit:loss=2%,vary=5s:loss=0%..1%:walk=30%",
         "rate=100Mbit,rtt=30ms,buffer=375KB,up.at=10s:rate=5Mbit",
         "rate=10Mbit,rtt=2ms,buffer=312KB,wifi=7ms,at=1s:rate=2Mbit:wifi=12ms",
+        "rate=50Mbit,rtt=40ms,buffer=1MB,queue=pie",
+        "rate=50Mbit,rtt=40ms,buffer=1MB,down.queue=dualpi2,loss=1%",
     ] {
         assert_eq!(read(text).to_string(), text);
     }
@@ -137,6 +139,8 @@ fn a_wrong_path_is_refused_with_key_value_and_an_example() {
         ("rate=42Mbit,wifi=500us", "`up.wifi=500µs`: the model's mean delay lies between 1 and 91 ms"),
         ("rate=42Mbit,wifi=100ms", "between 1 and 91 ms"),
         ("rate=1bit,rtt=1ms", "`up.rate=1 bit/s`: a link moves between"),
+        ("rate=42Mbit,queue=cake", "there is no queue `cake`: choose from droptail, fq, codel"),
+        ("rate=42Mbit,queue=pie,at=5s:buffer=1MB", "`up.queue=pie`: only droptail follows a buffer that changes"),
         ("rate=42Mbit,jitter=5ms:backwards", "`backwards` is not `reorder`"),
         ("rate=42Mbit,reorder=1%", "needs the length of the detour; write it like reorder=1%:5ms"),
         ("rate=42Mbit,duplicate=200%", "`200%` is not between"),

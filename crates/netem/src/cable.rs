@@ -3,11 +3,13 @@
 
 use crate::departures::Departures;
 use crate::host::{Doing, HostError};
+use crate::ip::{self, told};
 use crate::wait::{be_exact, wait};
+use crate::waiting::{Offered, Waiting};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::time::Duration;
-use pcc::units::{Bytes, Timestamp};
-use pcc_link::{Counters, Link, Outcome, Path};
+use pcc::units::Timestamp;
+use pcc_link::{Counters, Passed, Path};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,10 +47,11 @@ impl Cable {
     ///
     /// Errors: a path that cannot be, or no thread.
     pub fn connect(server: File, client: File, path: &Path, seed: u64) -> Result<Self, HostError> {
-        let (up, down) = path.links(seed).doing("no such path")?;
+        let (up, down) = path.bottlenecks(seed).doing("no such path")?;
+        let end = |interface, bottleneck| End { interface, path: Waiting::new(bottleneck) };
         let shared = Arc::new(Shared::default());
         let engine = Engine {
-            ends: [End { interface: server, link: down }, End { interface: client, link: up }],
+            ends: [end(server, down), end(client, up)],
             shared: Arc::clone(&shared),
             began: None,
             departures: Departures::default(),
@@ -79,7 +82,7 @@ impl Drop for Cable {
 /// An interface, and the path of what leaves it.
 struct End {
     interface: File,
-    link: Link,
+    path: Waiting,
 }
 
 struct Engine {
@@ -106,15 +109,16 @@ impl Engine {
         let mut buffer = vec![0; 65_536];
         let mut ready = Vec::new();
         while !self.shared.stop.load(Relaxed) {
+            self.serve(Instant::now());
             self.send_due();
             *self.shared.counts.lock().unwrap_or_else(PoisonError::into_inner) = Counts {
-                up: *self.ends[1 - SERVER].link.counters(),
-                down: *self.ends[SERVER].link.counters(),
+                up: self.ends[1 - SERVER].path.counters(),
+                down: self.ends[SERVER].path.counters(),
                 arrived: self.arrived,
                 dropped_host: self.dropped_host,
             };
             let now = Instant::now();
-            let next = self.departures.next().map_or(TICK, |at| at.saturating_duration_since(now).min(TICK));
+            let next = self.next().map_or(TICK, |at| at.saturating_duration_since(now).min(TICK));
             wait(self.ends.iter().map(|end| &end.interface), next, &mut ready);
             for (place, _) in ready.iter().enumerate().filter(|(_, ready)| **ready) {
                 self.read(place, &mut buffer);
@@ -123,8 +127,8 @@ impl Engine {
     }
 
     fn read(&mut self, place: usize, buffer: &mut [u8]) {
-        let Some(end) = self.ends.get_mut(place) else { return };
         for _ in 0..BATCH {
+            let Some(end) = self.ends.get(place) else { return };
             let Ok(len) = (&end.interface).read(buffer) else { return };
             let packet = buffer.get(..len).unwrap_or_default();
             // Nobody has an address of IPv6 here; what the kernel says by it to whom it may concern is no traffic.
@@ -134,11 +138,42 @@ impl Engine {
             let now = Instant::now();
             let began = *self.began.get_or_insert(now);
             let sent = Timestamp::ZERO + now.saturating_duration_since(began);
-            let Outcome::Delivered { at, duplicate } = end.link.send(sent, Bytes::new(len as u64)) else { continue };
-            for at in [Some(at), duplicate].into_iter().flatten() {
-                let fits = self.departures.push(began + at.since(Timestamp::ZERO), place, packet);
-                self.dropped_host += u64::from(!fits);
+            self.serve(now);
+            let Some(end) = self.ends.get_mut(place) else { return };
+            match end.path.offer(sent, told(packet), packet) {
+                Offered::Passes(passed) => self.depart(place, &passed, packet),
+                Offered::Kept => {}
+                Offered::NoRoom => self.dropped_host += 1,
             }
+        }
+    }
+
+    /// When something is due: a packet comes out at the far end, or leaves the queue.
+    fn next(&self) -> Option<Instant> {
+        let began = self.began?;
+        let served = self.ends.iter().filter_map(|end| end.path.next()).map(|at| began + at.since(Timestamp::ZERO));
+        served.chain(self.departures.next()).min()
+    }
+
+    /// Lets the packets out of both queues that have left them by now.
+    fn serve(&mut self, now: Instant) {
+        let Some(began) = self.began else { return };
+        let now = Timestamp::ZERO + now.saturating_duration_since(began);
+        for place in 0..self.ends.len() {
+            while let Some((passed, mut data)) = self.ends.get_mut(place).and_then(|end| end.path.serve(now)) {
+                if passed.packet.marked {
+                    ip::mark(&mut data);
+                }
+                self.depart(place, &passed, &data);
+            }
+        }
+    }
+
+    fn depart(&mut self, place: usize, passed: &Passed, packet: &[u8]) {
+        let Some(began) = self.began else { return };
+        for at in [Some(passed.at), passed.duplicate].into_iter().flatten() {
+            let fits = self.departures.push(began + at.since(Timestamp::ZERO), place, packet);
+            self.dropped_host += u64::from(!fits);
         }
     }
 

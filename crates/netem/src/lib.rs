@@ -13,6 +13,8 @@ mod ends;
 mod host;
 #[cfg(target_os = "linux")]
 mod interface;
+#[cfg(target_os = "linux")]
+mod ip;
 mod lateness;
 #[cfg(target_os = "linux")]
 mod programs;
@@ -20,6 +22,7 @@ mod relay;
 mod report;
 mod socket;
 mod wait;
+mod waiting;
 
 #[cfg(target_os = "linux")]
 pub use cable::{Cable, Counts};

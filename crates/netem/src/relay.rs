@@ -5,10 +5,11 @@ use crate::lateness::Lateness;
 use crate::report::{Direction, Report, add, take};
 use crate::socket::{Clock, LARGEST, Socket};
 use crate::wait::{be_exact, wait};
+use crate::waiting::{Offered, Told, Waiting};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::time::Duration;
 use pcc::units::{Bytes, Timestamp};
-use pcc_link::{Link, Outcome, Path};
+use pcc_link::{Bottleneck, Passed, Path};
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
@@ -153,7 +154,7 @@ struct Session {
 }
 
 struct Side {
-    link: Link,
+    path: Waiting,
     counts: Direction,
 }
 
@@ -167,12 +168,40 @@ impl Session {
 }
 
 impl Side {
-    fn new(link: Link) -> Self {
-        Self { link, counts: Direction::default() }
+    fn new(bottleneck: Bottleneck) -> Self {
+        Self { path: Waiting::new(bottleneck), counts: Direction::default() }
     }
 
+    /// Packets that wait in a queue are under way too.
     fn counts(&self) -> Direction {
-        Direction { link: *self.link.counters(), ..self.counts }
+        let (mut in_transit, waiting) = (self.counts.in_transit, self.path.count());
+        in_transit.packets += waiting.packets;
+        in_transit.bytes += waiting.bytes;
+        Direction { link: self.path.counters(), in_transit, ..self.counts }
+    }
+}
+
+impl Side {
+    /// Lets the packets out of the queue that have left it by now.
+    fn serve(&mut self, now: Timestamp, began: Instant, parcel: Parcel, departures: &mut Departures<Parcel>) {
+        while let Some((passed, data)) = self.path.serve(now) {
+            self.depart(&passed, began, parcel, &data, departures);
+        }
+    }
+
+    fn depart(
+        &mut self,
+        passed: &Passed,
+        began: Instant,
+        parcel: Parcel,
+        data: &[u8],
+        departures: &mut Departures<Parcel>,
+    ) {
+        for at in [Some(passed.at), passed.duplicate].into_iter().flatten() {
+            let fits = departures.push(began + at.since(Timestamp::ZERO), parcel, data);
+            let count = if fits { &mut self.counts.in_transit } else { &mut self.counts.dropped_host };
+            add(count, passed.packet.size);
+        }
     }
 }
 
@@ -232,11 +261,12 @@ impl Engine {
         let mut ready = Vec::new();
         while !self.shared.stop.load(Relaxed) {
             let now = Instant::now();
+            self.serve(now);
             self.send_due(now);
             if now >= self.next_tick {
                 self.tick(now);
             }
-            let next = self.departures.next().map_or(self.next_tick, |at| at.min(self.next_tick));
+            let next = self.next();
             let sockets = core::iter::once(&self.front).chain(self.sessions.iter().map(|(_, one)| &one.server));
             let time = next.saturating_duration_since(Instant::now());
             wait(sockets.map(Socket::inner), time, &mut ready);
@@ -250,7 +280,7 @@ impl Engine {
         self.next_tick = now + TICK;
         let idle = self.options.idle;
         let over = |session: &Session| {
-            let under_way = session.up.counts.in_transit.packets + session.down.counts.in_transit.packets;
+            let under_way = session.up.counts().in_transit.packets + session.down.counts().in_transit.packets;
             under_way == 0 && now.saturating_duration_since(session.last) > idle
         };
         for (_, session) in self.sessions.extract_if(.., |(_, session)| over(session)) {
@@ -333,7 +363,7 @@ impl Engine {
             return None;
         }
         let number = self.sessions_ever;
-        let (up, down) = self.options.path.links(self.options.seed.wrapping_add(number)).ok()?;
+        let (up, down) = self.options.path.bottlenecks(self.options.seed.wrapping_add(number)).ok()?;
         let server = match Socket::connect(self.options.to) {
             Ok(server) => server,
             Err(error) => {
@@ -362,11 +392,33 @@ impl Engine {
         let size = wire(data.len() + self.headers);
         let now = Timestamp::ZERO + at.saturating_duration_since(began);
         let side = session.side(way);
-        let Outcome::Delivered { at, duplicate } = side.link.send(now, size) else { return };
-        for at in [Some(at), duplicate].into_iter().flatten() {
-            let at = began + at.since(Timestamp::ZERO);
-            let fits = self.departures.push(at, Parcel { session: number, way }, data);
-            add(if fits { &mut side.counts.in_transit } else { &mut side.counts.dropped_host }, size);
+        let parcel = Parcel { session: number, way };
+        side.serve(now, began, parcel, &mut self.departures);
+        match side.path.offer(now, Told::plain(size), data) {
+            Offered::Passes(passed) => side.depart(&passed, began, parcel, data, &mut self.departures),
+            Offered::Kept => {}
+            Offered::NoRoom => add(&mut side.counts.dropped_host, size),
+        }
+    }
+
+    /// When something is due: a tick, a packet that comes out of a path, or one that leaves a queue.
+    fn next(&self) -> Instant {
+        let served = self.sessions.iter().flat_map(|(_, session)| {
+            let next = |side: &Side| side.path.next().map(|at| session.began + at.since(Timestamp::ZERO));
+            [next(&session.up), next(&session.down)]
+        });
+        let due = served.flatten().chain(self.departures.next()).min();
+        due.map_or(self.next_tick, |at| at.min(self.next_tick))
+    }
+
+    /// Lets the packets out of all queues that have left them by now.
+    fn serve(&mut self, now: Instant) {
+        for (number, session) in &mut self.sessions {
+            let began = session.began;
+            let now = Timestamp::ZERO + now.saturating_duration_since(began);
+            for way in [Way::Up, Way::Down] {
+                session.side(way).serve(now, began, Parcel { session: *number, way }, &mut self.departures);
+            }
         }
     }
 

@@ -71,6 +71,8 @@ impl Direction {
             (&mut link.dropped_buffer, from.dropped_buffer),
             (&mut link.dropped_random, from.dropped_random),
             (&mut link.dropped_blackout, from.dropped_blackout),
+            (&mut link.dropped_queue, from.dropped_queue),
+            (&mut link.marked, from.marked),
             (&mut self.forwarded, other.forwarded),
             (&mut self.dropped_host, other.dropped_host),
             (&mut self.in_transit, other.in_transit),

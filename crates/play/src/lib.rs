@@ -30,7 +30,7 @@ pub struct Play<'a> {
     pub aim: Option<&'a Aim>,
     /// The name of a queue discipline.
     pub queue: Option<&'a str>,
-    /// The queue may mark, and senders answer marks.
+    /// The queue may mark packets of all senders, and they answer marks. Otherwise those of flows that say so themselves.
     pub ecn: bool,
     /// A rate and a burst before the first bottleneck.
     pub policer: Option<&'a str>,
@@ -143,7 +143,7 @@ impl Play<'_> {
                 );
                 return Err(refused("flows", problem));
             }
-            flow.ecn = self.ecn;
+            flow.ecn |= self.ecn;
             if let Some(aim) = self.aim {
                 suggest(aim, flow);
             }

@@ -130,7 +130,7 @@ async fn go(runner: usize, entry: &Entry, chosen: &Algorithm, tell: &UnboundedSe
     let report = relay.stop();
     let path = report.down.link;
     trace.dropped_random = path.dropped_random.packets + path.dropped_blackout.packets;
-    trace.dropped_buffer = path.dropped_buffer.packets;
+    trace.dropped_buffer = path.dropped_buffer.packets + path.dropped_queue.packets;
     trace.dropped_host = report.down.dropped_host.packets + report.up.dropped_host.packets + report.missed;
     trace.late = Some(report.lateness.quantile(0.99));
 

@@ -102,7 +102,8 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Args, String> {
                 policer = Some(Policer { rate, burst });
             }
             "--control" => {
-                let known = |name| Control::by_name(name).ok_or_else(|| wrong(&"choose from pcc, reno, cubic, bbr"));
+                let known =
+                    |name| Control::by_name(name).ok_or_else(|| wrong(&"choose from pcc, reno, cubic, bbr, prague"));
                 controls = value.split(',').map(known).collect::<Result<_, _>>()?;
             }
             "--seed" => seed = value.parse().map_err(|e| wrong(&e))?,

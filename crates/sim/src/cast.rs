@@ -32,12 +32,11 @@ impl core::fmt::Display for ParseCastError {
 impl core::error::Error for ParseCastError {}
 
 /// What stands behind a colon, for messages.
-const KEYS: &str =
-    "start, stop, stagger, rtt, via, rate, size, on, off, burners, pause, bursts, ackbursts, ackevery, ackloss, law";
+const KEYS: &str = "start, stop, stagger, back, ect0, ect1, rtt, via, rate, size, on, off, burners, pause, bursts, ackbursts, ackevery, ackloss, law";
 
 impl Control {
     /// Names of what can send, beside rates.
-    pub const NAMES: [&'static str; 4] = ["pcc", "reno", "cubic", "bbr"];
+    pub const NAMES: [&'static str; 5] = ["pcc", "reno", "cubic", "bbr", "prague"];
 
     /// The control of that name, or that rate.
     pub fn by_name(name: &str) -> Option<Self> {
@@ -46,6 +45,7 @@ impl Control {
             "reno" | "newreno" => Self::Reno,
             "cubic" => Self::Cubic,
             "bbr" => Self::Bbr,
+            "prague" => Self::Prague,
             rate => Self::Fixed(rate.parse().ok()?),
         })
     }
@@ -128,6 +128,9 @@ fn group(word: &str, read: ReadUtility<'_>) -> Result<Vec<Flow>, String> {
     }
     let mut stagger = Duration::ZERO;
     while let Some(part) = parts.next() {
+        if stands_alone(&mut flow, part) {
+            continue;
+        }
         let (key, value) = part.split_once('=').ok_or_else(|| format!("`{part}` is no setting: write start=5s"))?;
         // The one setting that has a colon in it.
         if part == "start=random" {
@@ -148,6 +151,17 @@ fn group(word: &str, read: ReadUtility<'_>) -> Result<Vec<Flow>, String> {
         }
         _ => Ok(flows),
     }
+}
+
+/// Settings without a value; false if it is none of them.
+fn stands_alone(flow: &mut Flow, part: &str) -> bool {
+    match part {
+        "back" => flow.back = true,
+        "ect0" => (flow.ecn, flow.scalable) = (true, false),
+        "ect1" => (flow.ecn, flow.scalable) = (true, true),
+        _ => return false,
+    }
+    true
 }
 
 fn set(flow: &mut Flow, stagger: &mut Duration, key: &str, value: &str) -> Result<(), String> {
@@ -236,6 +250,14 @@ mod tests {
     }
 
     #[test]
+    fn words_say_the_direction_and_what_packets_say_of_marks() {
+        let Cast(flows) = "pcc:back cubic:ect0 pcc:ect1:back prague".parse().unwrap();
+        let words = flows.iter().map(|flow| (flow.back, flow.ecn, flow.scalable));
+        let expected = [(true, false, false), (false, true, false), (true, true, true), (false, true, true)];
+        assert_eq!(words.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
     fn a_start_may_be_left_to_the_seed() {
         let Cast(flows) = "pcc*2:stagger=10s:start=random:2s..5s:stop=20s cubic:start=random:0..40ms".parse().unwrap();
         let starts: Vec<_> = flows.iter().map(|flow| (flow.start, flow.latest_start())).collect();
@@ -270,7 +292,8 @@ mod tests {
     fn what_means_nothing_is_refused_with_what_would() {
         for (text, expected) in [
             ("", "nobody sends"),
-            ("vegas", "choose from pcc, reno, cubic, bbr"),
+            ("vegas", "choose from pcc, reno, cubic, bbr, prague"),
+            ("pcc:ect2", "no setting"),
             ("pcc*0", "1 to 10000"),
             ("pcc*6000 pcc*6000", "12000 flows"),
             ("cubic/linear", "only pcc"),

@@ -15,11 +15,10 @@
 
 mod account;
 mod agenda;
-mod bottleneck;
 mod cast;
 mod host;
 mod media;
-mod queue;
+mod policer;
 mod ranges;
 mod receiver;
 mod reordering;
@@ -37,7 +36,8 @@ mod world;
 pub use account::Sent;
 pub use cast::{Cast, ParseCastError, ReadUtility};
 pub use media::FrameDelay;
-pub use queue::{ParsePolicerError, Policer, Queue};
+pub use pcc_link::Queue;
+pub use policer::{ParsePolicerError, Policer};
 pub use results::{FlowResult, Results, SAMPLE, Sample, WAIT};
 pub use scenario::{Acks, Control, Flow, HEADERS, Scenario, Source};
 pub use summary::{FlowSummary, Harm, SecondHalf, jain_together};

@@ -51,6 +51,8 @@ pub struct FlowResult {
     pub base_rtt: Duration,
     /// The first bottleneck that it went through, and the last, counted from zero.
     pub way: (u16, u16),
+    /// Whether its data went up.
+    pub goes_back: bool,
     /// How late each frame of a call was, of audio and of the plain video.
     pub frames: Vec<FrameDelay>,
     /// A sample each step.
@@ -122,6 +124,8 @@ pub struct Results {
     pub waits: Vec<u32>,
     /// The links of the data's way and their seeds: [`Scenario::ways`](crate::Scenario::ways).
     pub ways: Vec<(OneWay, u64)>,
+    /// The same of the way back: [`Scenario::ways_back`](crate::Scenario::ways_back).
+    pub ways_back: Vec<(OneWay, u64)>,
     /// How long all of it lasted.
     pub duration: Duration,
     /// Events of the simulation.
@@ -130,11 +134,13 @@ pub struct Results {
 
 impl Results {
     /// Bytes that all flows delivered between two moments, divided by a perfect sender's: capacity less random loss.
-    /// Headers count on both sides, so the payload's share of a packet does not matter. 0 where a path carries nothing.
+    /// Headers count on both sides, so the payload's share of a packet does not matter. 0 where a path carries nothing. Flows
+    /// that go the other way do not count.
     pub fn share(&self, from: Duration, to: Duration) -> f64 {
-        let delivered: f64 = self.flows.iter().map(|flow| flow.goodput(from, to).bytes_per_sec()).sum();
+        let down = self.flows.iter().filter(|flow| !flow.goes_back);
+        let delivered: f64 = down.map(|flow| flow.goodput(from, to).bytes_per_sec()).sum();
         let capacity = self.capacity(from, to).bytes_per_sec();
-        if capacity > 0.0 { delivered / capacity } else { 0.0 }
+        if capacity > 0.0 && delivered > 0.0 { delivered / capacity } else { 0.0 }
     }
 
     /// A perfect sender's delivery rate between two moments, headers included. The narrowest of several bottlenecks
@@ -145,8 +151,9 @@ impl Results {
 
     /// The same for the flow of this number: of the bottlenecks that it goes through.
     pub fn capacity_for(&self, flow: usize, from: Duration, to: Duration) -> Rate {
-        let way = self.flows.get(flow).map_or(0..=0, |flow| usize::from(flow.way.0)..=usize::from(flow.way.1));
-        narrowest(self.ways.get(way).unwrap_or(&[]), from, to)
+        let Some(flow) = self.flows.get(flow) else { return Rate::ZERO };
+        let ways = if flow.goes_back { &self.ways_back } else { &self.ways };
+        narrowest(ways.get(usize::from(flow.way.0)..=usize::from(flow.way.1)).unwrap_or(&[]), from, to)
     }
 
     /// Packets that bottlenecks dropped for whatever reason.

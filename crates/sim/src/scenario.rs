@@ -1,11 +1,11 @@
 //! The description of a simulation.
 
-use crate::queue::{Policer, Queue};
+use crate::policer::Policer;
 use crate::results::SAMPLE;
 use core::time::Duration;
 use pcc::rng::Rng;
 use pcc::units::{Bytes, Rate};
-use pcc_link::{OneWay, Path};
+use pcc_link::{Ecn, OneWay, Path, Queue};
 use std::borrow::Cow;
 
 /// UDP and IPv4 headers: what a datagram is longer on the wire.
@@ -25,6 +25,8 @@ pub enum Control {
     Cubic,
     /// The same with BBR as Linux has it up to 6.12: version 1.
     Bbr,
+    /// A model of a scalable sender (RFC 9331), as TCP Prague is one.
+    Prague,
 }
 
 /// Where the data comes from.
@@ -106,6 +108,10 @@ pub struct Flow {
     pub paced: bool,
     /// The queue may mark its packets instead of dropping them, and it answers marks.
     pub ecn: bool,
+    /// Its packets say ECT(1), so that a queue takes it for a scalable sender (RFC 9331).
+    pub scalable: bool,
+    /// Its data goes up, the way of the others' acknowledgements, and its acknowledgements come down.
+    pub back: bool,
     /// Processes that never sleep beside the sender, on its processor.
     pub burners: u32,
     /// When the sender stands still, from when to when.
@@ -136,6 +142,8 @@ impl Default for Flow {
             dither: true,
             paced: false,
             ecn: false,
+            scalable: false,
+            back: false,
             burners: 0,
             pauses: Vec::new(),
             forgets: None,
@@ -149,9 +157,12 @@ impl Flow {
     /// A flow of that control, the rest as usual: kernel TCP has segments of 1448 bytes in packets of 1500.
     pub fn of(control: Control) -> Self {
         let mut flow = Self { control, ..Self::default() };
-        if matches!(control, Control::Reno | Control::Cubic | Control::Bbr) {
+        if matches!(control, Control::Reno | Control::Cubic | Control::Bbr | Control::Prague) {
             (flow.config.max_datagram_size, flow.headers) = (Bytes::new(1448), 52);
             flow.acks.max_delay = TCP_ACK_DELAY;
+        }
+        if control == Control::Prague {
+            (flow.ecn, flow.scalable) = (true, true);
         }
         flow
     }
@@ -159,9 +170,10 @@ impl Flow {
     /// A peer in the place of this flow of PCC. The kernel's TCP does not wait for a processor.
     #[must_use]
     pub fn by(&self, control: Control) -> Self {
-        let Self { config, headers, acks, .. } = Self::of(control);
-        let acks = Acks { max_delay: acks.max_delay, ..self.acks };
-        Self { control, config, headers, stands_in: true, acks, burners: 0, pauses: Vec::new(), ..self.clone() }
+        let Self { config, headers, acks, scalable, ecn, .. } = Self::of(control);
+        let (acks, ecn) = (Acks { max_delay: acks.max_delay, ..self.acks }, ecn || self.ecn);
+        let (stands_in, burners, pauses) = (true, 0, Vec::new());
+        Self { control, config, headers, stands_in, acks, scalable, ecn, burners, pauses, ..self.clone() }
     }
 
     /// Whether it is PCC, or a peer in its place; all others are its company.
@@ -182,6 +194,15 @@ impl Flow {
         }
     }
 
+    /// The word of its packets on explicit congestion notification.
+    pub(crate) const fn word_on_ecn(&self) -> Ecn {
+        match (self.ecn, self.scalable) {
+            (false, _) => Ecn::NotCapable,
+            (true, false) => Ecn::Classic,
+            (true, true) => Ecn::Scalable,
+        }
+    }
+
     /// A full packet on the wire.
     pub fn packet(&self) -> Bytes {
         self.config.max_datagram_size + Bytes::new(self.headers)
@@ -196,7 +217,8 @@ pub struct Scenario {
     /// More of them behind it, one after the other: what leaves a bottleneck comes to the next one, as far as its flow
     /// goes. Acknowledgements take the same way back.
     pub beyond: Vec<Path>,
-    /// The queue discipline of each bottleneck.
+    /// The queue discipline of each bottleneck on the way down, in place of drop-tail; then those of the paths count for the way
+    /// up alone.
     pub queue: Queue,
     /// A policer before the first bottleneck.
     pub policer: Option<Policer>,
@@ -236,6 +258,11 @@ impl Scenario {
     /// The links that data crosses, in their order, and the seed of each.
     pub fn ways(&self) -> Vec<(OneWay, u64)> {
         self.paths().enumerate().map(|(at, path)| (path.down.clone(), self.seed_of(at))).collect()
+    }
+
+    /// The same of the links of the way back.
+    pub fn ways_back(&self) -> Vec<(OneWay, u64)> {
+        self.paths().enumerate().map(|(at, path)| (path.up.clone(), self.seed_of(at))).collect()
     }
 
     /// All bottlenecks, in their order.

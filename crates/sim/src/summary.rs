@@ -50,12 +50,14 @@ fn life(scenario: &Scenario, results: &Results, place: usize) -> (Duration, Dura
     (flow.start.min(end), end)
 }
 
-/// Jain's index over a second, while all flows are there; `None` with fewer than two.
+/// Jain's index over a second of the flows that go down, while all of them are there; `None` with fewer than two.
 pub fn jain_together(scenario: &Scenario, results: &Results) -> Option<f64> {
-    let lives: Vec<_> = (0..results.flows.len()).map(|place| life(scenario, results, place)).collect();
+    let down = (0..results.flows.len()).filter(|place| !results.flows[*place].goes_back);
+    let lives: Vec<_> = down.map(|place| life(scenario, results, place)).collect();
     let (from, to) = (lives.iter().map(|life| life.0).max()?, lives.iter().map(|life| life.1).min()?);
     let second = Duration::from_secs(1);
-    (lives.len() > 1 && to >= from + second).then(|| results.jain(second, from, to))
+    (lives.len() > 1 && to >= from + second)
+        .then(|| jain(results.flows.iter().filter(|flow| !flow.goes_back), second, from, to))
 }
 
 /// How the senders fare together in the second half of the run, when they should have settled.
@@ -65,8 +67,8 @@ pub struct SecondHalf {
     pub queue_p95: Duration,
     /// Packets lost, of those sent.
     pub loss: f64,
-    /// Jain's index, over a second if no other scale is named, of the flows that send in all of it; `None` with fewer than
-    /// two.
+    /// Jain's index, over a second if no other scale is named, of the flows that go down and send in all of it; `None`
+    /// with fewer than two.
     pub jain: Option<f64>,
 }
 
@@ -81,7 +83,7 @@ impl SecondHalf {
         let (half, end) = (scenario.duration / 2, scenario.duration);
         let sends_throughout = |place: &usize| {
             let (from, to) = life(scenario, results, *place);
-            from <= half && to == end
+            from <= half && to == end && !results.flows[*place].goes_back
         };
         let there: Vec<_> = (0..results.flows.len()).filter(sends_throughout).collect();
         let is_told = there.len() > 1 && end >= half + scale;

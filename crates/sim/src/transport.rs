@@ -25,7 +25,9 @@ impl Transport {
                 Steering::Pcc(Box::new(pcc))
             }
             Control::Fixed(rate) => Steering::Fixed(rate),
-            Control::Reno | Control::Cubic | Control::Bbr => return Self::Tcp(Box::new(Tcp::new(flow))),
+            Control::Reno | Control::Cubic | Control::Bbr | Control::Prague => {
+                return Self::Tcp(Box::new(Tcp::new(flow)));
+            }
         };
         Self::Quic(Box::new(Sender::new(flow, steering)))
     }

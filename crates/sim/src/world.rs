@@ -1,22 +1,52 @@
 //! The simulation itself: data goes down the path, acknowledgements come up, one event at a time.
 
 use crate::agenda::Agenda;
-use crate::bottleneck::{Bottleneck, Passed};
 use crate::host::Host;
 use crate::media::{self, Media};
-use crate::queue::Packet;
+use crate::policer::Bucket;
 use crate::receiver::{Ack, Receiver};
 use crate::results::{FlowResult, Results, Sample, WAIT};
 use crate::scenario::{Flow, HEADERS, Scenario, Source};
 use crate::transport::Transport;
 use core::time::Duration;
 use pcc::units::{Bytes, Timestamp};
-use pcc_link::{Count, Impossible, Link, Outcome};
+use pcc_link::{Bottleneck, Count, Ecn, Impossible, Packet, Passed, Queue};
 
 /// An acknowledgement on the wire.
 const ACK_SIZE: Bytes = Bytes::new(60 + HEADERS);
 /// A receiver whose question was lost asks again after so long.
 const ASKS_AGAIN: Duration = Duration::from_millis(200);
+
+/// A bottleneck of one direction.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    at: u16,
+    is_down: bool,
+}
+
+/// A question of a receiver, as the number of a packet: the stream of a call that it awaits, since when.
+#[derive(Clone, Copy, Debug)]
+struct Question(u64);
+
+impl Question {
+    const IS: u64 = 1 << 63;
+
+    fn new(stream: u8, since: Timestamp) -> Self {
+        Self(Self::IS | u64::from(stream) << 48 | since.as_nanos())
+    }
+
+    fn of(number: u64) -> Option<Self> {
+        (number & Self::IS != 0).then_some(Self(number))
+    }
+
+    const fn stream(self) -> u8 {
+        (self.0 >> 48) as u8 & 0x7f
+    }
+
+    fn since(self) -> Timestamp {
+        Timestamp::from_nanos(self.0 & ((1 << 48) - 1))
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 enum What {
@@ -32,12 +62,10 @@ enum What {
     AckDue { flow: u32 },
     /// The sender's timer.
     Wake { flow: u32 },
-    /// A packet has come through one bottleneck and reaches the next, of this number.
-    Onward { at: u16, flow: u32, number: u64, marked: bool },
-    /// An acknowledgement on its way back reaches the link of this number.
-    Back { at: u16, flow: u32, slot: u32 },
-    /// The link of this number is free and packets wait.
-    Serve { at: u16 },
+    /// A packet has come through one bottleneck and reaches the next: data of its number, or an acknowledgement in its slot.
+    Onward { place: Place, flow: u32, number: u64, marked: bool },
+    /// This link is free and packets wait.
+    Serve { place: Place },
     /// Time for a sample of everything.
     Sample,
     /// Time to see how long a packet waits.
@@ -50,8 +78,10 @@ struct Peer {
     host: Host,
     packet: Bytes,
     headers: Bytes,
-    ecn: bool,
-    /// The first bottleneck that it goes through, and the last.
+    ecn: Ecn,
+    /// Whether its data goes up and its acknowledgements come down.
+    goes_back: bool,
+    /// The first bottleneck that it goes through, and the last, as they are numbered on the way down.
     way: (u16, u16),
     extra: Duration,
     bursts: Duration,
@@ -67,9 +97,12 @@ struct Peer {
 struct World {
     now: Timestamp,
     agenda: Agenda<What>,
-    /// One after the other, and the links of the way back in the same order.
+    /// One after the other, and those of the way back in the same order.
     downs: Vec<Bottleneck>,
-    ups: Vec<Link>,
+    ups: Vec<Bottleneck>,
+    /// Before the first of the way down, and packets that it dropped.
+    policer: Option<Bucket>,
+    policed: u64,
     acks: Vec<Ack>,
     free_acks: Vec<u32>,
     peers: Vec<Peer>,
@@ -82,10 +115,12 @@ pub fn run(scenario: &Scenario) -> Result<Results, Impossible> {
     let (mut ups, mut downs) = (Vec::new(), Vec::new());
     for (number, path) in scenario.paths().enumerate() {
         let seed = scenario.seed_of(number);
-        let (up, down) = path.links(seed)?;
-        let policer = scenario.policer.filter(|_| number == 0);
+        let (up, down) = path.bottlenecks(seed)?;
         ups.push(up);
-        downs.push(Bottleneck::new(down, scenario.queue, policer, seed));
+        downs.push(match scenario.queue {
+            Queue::DropTail => down,
+            queue => Bottleneck::new(path.links(seed)?.1, queue, seed),
+        });
     }
     let flows = scenario.flows_drawn();
     let mut world = World {
@@ -93,6 +128,8 @@ pub fn run(scenario: &Scenario) -> Result<Results, Impossible> {
         agenda: Agenda::new(2 * (scenario.flows.len() + downs.len())),
         downs,
         ups,
+        policer: scenario.policer.map(Bucket::new),
+        policed: 0,
         acks: Vec::new(),
         free_acks: Vec::new(),
         peers: flows.iter().map(|flow| Peer::new(flow, scenario)).collect(),
@@ -126,7 +163,8 @@ impl Peer {
             host: Host::new(flow, seed),
             packet: flow.packet(),
             headers: Bytes::new(flow.headers),
-            ecn: flow.ecn,
+            ecn: flow.word_on_ecn(),
+            goes_back: flow.back,
             way: scenario.way(flow),
             extra: flow.extra_rtt / 2,
             bursts: flow.bursts,
@@ -143,6 +181,25 @@ impl Peer {
     fn size(&mut self, number: u64) -> Bytes {
         let headers = self.headers;
         self.sender.media().map_or(self.packet, |media| media.size(number) + headers)
+    }
+
+    /// The bottleneck to which its data comes first, or its acknowledgements.
+    const fn entry(&self, is_data: bool) -> Place {
+        let is_down = is_data != self.goes_back;
+        let (first, last) = self.way;
+        Place { at: if is_down { first } else { last }, is_down }
+    }
+
+    /// Where it goes from here, if it does not leave the bottlenecks.
+    fn next(&self, Place { at, is_down }: Place) -> Option<Place> {
+        let (first, last) = self.way;
+        let is_last = if is_down { at >= last } else { at <= first };
+        (!is_last).then(|| Place { at: if is_down { at + 1 } else { at - 1 }, is_down })
+    }
+
+    /// Whether packets of this flow that are here are its data.
+    const fn has_data_at(&self, place: Place) -> bool {
+        place.is_down != self.goes_back
     }
 
     fn sample(&mut self, now: Timestamp) {
@@ -198,23 +255,23 @@ impl World {
                     self.send(flow);
                 }
             }
-            What::Onward { at, flow, number, marked } => {
-                self.offer(at, flow, number, marked);
-                self.see_to_the_queue(at);
+            What::Onward { place, flow, number, marked } => {
+                self.offer(place, flow, number, marked);
+                self.see_to_the_queue(place);
             }
-            What::Back { at, flow, slot } => self.carry_back(at, flow, slot),
-            What::Serve { at } => {
-                if let Some(passed) = self.downs[usize::from(at)].serve(now) {
-                    self.forward(at, passed);
+            What::Serve { place } => {
+                if let Some(passed) = self.bottleneck(place).serve(now) {
+                    self.forward(place, passed);
                 }
-                self.see_to_the_queue(at);
+                self.see_to_losses(place);
+                self.see_to_the_queue(place);
             }
             What::Sample => {
                 self.peers.iter_mut().for_each(|peer| peer.sample(now));
                 self.agenda.plan(now + self.step, What::Sample);
             }
             What::Wait => {
-                let wait: Duration = self.downs.iter_mut().map(|down| down.delay(now)).sum();
+                let wait: Duration = self.downs.iter().map(|down| down.delay(now)).sum();
                 self.waits.push(u32::try_from(wait.as_micros()).unwrap_or(u32::MAX));
                 self.agenda.plan(now + WAIT, What::Wait);
             }
@@ -243,11 +300,9 @@ impl World {
     /// A receiver asks for a stream, over the way back of its first bottleneck, and again for the next second of video.
     fn ask(&mut self, flow: u32, stream: u8, since: Timestamp) {
         let (now, peer) = (self.now, &self.peers[flow as usize]);
-        let (extra, (first, _)) = (peer.extra, peer.way);
-        match self.ups[usize::from(first)].send(now, ACK_SIZE) {
-            Outcome::Delivered { at, .. } => self.agenda.plan(at + extra, What::Asked { flow, stream, since }),
-            Outcome::Dropped(_) => self.agenda.plan(now + ASKS_AGAIN, What::Ask { flow, stream, since }),
-        }
+        let place = Place { at: peer.way.0, is_down: peer.goes_back };
+        self.offer(place, flow, Question::new(stream, since).0, false);
+        self.see_to_the_queue(place);
         if since == now && Media::is_grouped(stream.into()) {
             let next = now + media::GROUP;
             self.agenda.plan(next, What::Ask { flow, stream, since: next });
@@ -262,11 +317,11 @@ impl World {
             return;
         }
         let late = self.peers[place].host.late(now);
-        let (first, _) = self.peers[place].way;
+        let entry = self.peers[place].entry(true);
         while let Some(number) = self.peers[place].sender.next_packet(now, late) {
-            self.offer(first, flow, number, false);
+            self.offer(entry, flow, number, false);
         }
-        self.see_to_the_queue(first);
+        self.see_to_the_queue(entry);
         let peer = &mut self.peers[place];
         if let Some(wake) = peer.sender.next_wake(now)
             && peer.wake_at.is_none_or(|at| wake < at)
@@ -277,50 +332,93 @@ impl World {
     }
 
     /// A packet comes to a bottleneck.
-    fn offer(&mut self, at: u16, flow: u32, number: u64, marked: bool) {
+    fn offer(&mut self, place: Place, flow: u32, number: u64, marked: bool) {
         let (now, peer) = (self.now, &mut self.peers[flow as usize]);
-        let packet = Packet { flow, number, size: peer.size(number).get(), came: now, ecn: peer.ecn, marked };
-        if let Some(passed) = self.downs[usize::from(at)].offer(now, packet) {
-            self.forward(at, passed);
+        let (size, ecn) =
+            if peer.has_data_at(place) { (peer.size(number), peer.ecn) } else { (ACK_SIZE, Ecn::NotCapable) };
+        let packet = Packet { flow, number, size, came: now, ecn, marked };
+        let is_policed = place.is_down && place.at == 0;
+        if is_policed && self.policer.as_mut().is_some_and(|bucket| !bucket.admits(now, size)) {
+            self.policed += 1;
+            return self.lose(place, packet);
         }
+        if let Some(passed) = self.bottleneck(place).offer(now, packet) {
+            self.forward(place, passed);
+        }
+        self.see_to_losses(place);
+    }
+
+    fn bottleneck(&mut self, place: Place) -> &mut Bottleneck {
+        let all = if place.is_down { &mut self.downs } else { &mut self.ups };
+        &mut all[usize::from(place.at)]
     }
 
     /// What a bottleneck let through is on its way.
-    fn forward(&mut self, at: u16, passed: Passed) {
-        let Packet { flow, number, marked, .. } = passed.packet;
+    fn forward(&mut self, place: Place, Passed { packet, at, duplicate }: Passed) {
+        let Packet { flow, number, marked, .. } = packet;
         let peer = &self.peers[flow as usize];
-        let (extra, bursts, (_, last)) = (peer.extra, peer.bursts, peer.way);
-        for time in [Some(passed.at), passed.duplicate].into_iter().flatten() {
-            if at < last {
-                let next = What::Onward { at: at + 1, flow, number, marked };
-                self.agenda.plan_on(self.line_from(at), time, next);
-            } else {
+        let (extra, bursts, ack_bursts) = (peer.extra, peer.bursts, peer.ack_bursts);
+        let (is_data, next) = (peer.has_data_at(place), peer.next(place));
+        if let Some(question) = Question::of(number).filter(|_| !is_data) {
+            let (stream, since) = (question.stream(), question.since());
+            return self.agenda.plan(at + extra, What::Asked { flow, stream, since });
+        }
+        let copy = duplicate.map(|time| (time, if is_data { number } else { self.copy_of_ack(number) }));
+        for (time, number) in [Some((at, number)), copy].into_iter().flatten() {
+            if let Some(place) = next {
+                self.agenda.plan_on(self.line_to(place), time, What::Onward { place, flow, number, marked });
+            } else if is_data {
                 self.agenda.plan_on(2 * flow, gathered(time + extra, bursts), What::Data { flow, number, marked });
+            } else {
+                let arrives = What::Ack { flow, slot: number as u32 };
+                self.agenda.plan_on(2 * flow + 1, gathered(time + extra, ack_bursts), arrives);
             }
         }
     }
 
-    /// The line on which data leaves a bottleneck for the next; that of acknowledgements that leave its other link follows it.
-    fn line_from(&self, at: u16) -> u32 {
-        2 * (self.peers.len() as u32 + u32::from(at))
+    /// The line on which packets reach a bottleneck from the one before it.
+    fn line_to(&self, Place { at, is_down }: Place) -> u32 {
+        2 * (self.peers.len() as u32 + u32::from(at)) + u32::from(!is_down)
     }
 
-    fn see_to_the_queue(&mut self, at: u16) {
-        if let Some(time) = self.downs[usize::from(at)].wants_service(self.now) {
-            self.agenda.plan(time, What::Serve { at });
+    fn see_to_the_queue(&mut self, place: Place) {
+        let now = self.now;
+        if let Some(time) = self.bottleneck(place).wants_service(now) {
+            self.agenda.plan(time, What::Serve { place });
+        }
+    }
+
+    fn see_to_losses(&mut self, place: Place) {
+        while let Some(packet) = self.bottleneck(place).next_lost() {
+            self.lose(place, packet);
+        }
+    }
+
+    /// A packet will never arrive. The sender of data finds out by itself.
+    fn lose(&mut self, place: Place, Packet { flow, number, .. }: Packet) {
+        if self.peers[flow as usize].has_data_at(place) {
+            return;
+        }
+        match Question::of(number) {
+            Some(question) => {
+                let again = What::Ask { flow, stream: question.stream(), since: question.since() };
+                self.agenda.plan(self.now + ASKS_AGAIN, again);
+            }
+            None => self.free_acks.push(number as u32),
         }
     }
 
     fn acknowledge(&mut self, flow: u32) {
         let now = self.now;
         let peer = &mut self.peers[flow as usize];
-        let (_, last) = peer.way;
+        let entry = peer.entry(false);
         if !peer.receiver.takes_ack(now) || peer.receiver.loses_ack() {
             return;
         }
         let slot = self.free_slot();
         self.peers[flow as usize].receiver.write(now, &mut self.acks[slot as usize]);
-        self.carry_back(last, flow, slot);
+        self.offer(entry, flow, slot.into(), false);
+        self.see_to_the_queue(entry);
     }
 
     /// Where an acknowledgement is until it arrives.
@@ -331,26 +429,11 @@ impl World {
         })
     }
 
-    /// An acknowledgement comes to the link of this number.
-    fn carry_back(&mut self, at: u16, flow: u32, slot: u32) {
-        let peer = &self.peers[flow as usize];
-        let (extra, bursts, (first, _)) = (peer.extra, peer.ack_bursts, peer.way);
-        let Outcome::Delivered { at: arrives, duplicate } = self.ups[usize::from(at)].send(self.now, ACK_SIZE) else {
-            return self.free_acks.push(slot);
-        };
-        let copy = duplicate.map(|time| {
-            let copy = self.free_slot();
-            self.acks[copy as usize] = self.acks[slot as usize].clone();
-            (time, copy)
-        });
-        for (time, slot) in [Some((arrives, slot)), copy].into_iter().flatten() {
-            if at > first {
-                let next = What::Back { at: at - 1, flow, slot };
-                self.agenda.plan_on(self.line_from(at) + 1, time, next);
-            } else {
-                self.agenda.plan_on(2 * flow + 1, gathered(time + extra, bursts), What::Ack { flow, slot });
-            }
-        }
+    /// The slot of the same acknowledgement once more.
+    fn copy_of_ack(&mut self, slot: u64) -> u64 {
+        let copy = self.free_slot();
+        self.acks[copy as usize] = self.acks[slot as usize].clone();
+        copy.into()
     }
 
     fn results(self, scenario: &Scenario, flows: &[Flow]) -> Results {
@@ -368,18 +451,20 @@ impl World {
                 rtts,
                 base_rtt: scenario.base_rtt(flow),
                 way: peer.way,
+                goes_back: peer.goes_back,
                 frames: peer.sender.media().map_or(Vec::new(), |media| media.delays(end)),
                 series: peer.series,
             }
         });
         Results {
             flows: flows.collect(),
-            link: *self.downs[0].link.counters(),
-            beyond: self.downs[1..].iter().map(|down| *down.link.counters()).collect(),
-            dropped: self.downs.iter().map(|down| down.dropped).sum(),
-            marked: self.downs.iter().map(|down| down.marked).sum(),
+            link: *self.downs[0].link().counters(),
+            beyond: self.downs[1..].iter().map(|down| *down.link().counters()).collect(),
+            dropped: self.policed + self.downs.iter().map(|down| down.counters().dropped_queue.packets).sum::<u64>(),
+            marked: self.downs.iter().map(|down| down.counters().marked.packets).sum(),
             waits: self.waits,
             ways: scenario.ways(),
+            ways_back: scenario.ways_back(),
             duration: scenario.duration,
             events: self.agenda.count(),
         }

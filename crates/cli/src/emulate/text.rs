@@ -42,7 +42,9 @@ pub(super) fn table(out: &mut impl Write, report: &Report) -> io::Result<()> {
     row("  and doubled", |d| d.link.duplicated, false)?;
     row("forwarded", |d| d.forwarded, true)?;
     row("  of these by a detour", |d| d.link.reordered, false)?;
+    row("  of these marked", |d| d.link.marked, false)?;
     row("dropped: the buffer was full", |d| d.link.dropped_buffer, true)?;
+    row("dropped: by the queue", |d| d.link.dropped_queue, false)?;
     row("dropped: random loss", |d| d.link.dropped_random, true)?;
     row("dropped: black-out", |d| d.link.dropped_blackout, false)?;
     row("dropped: this host was too slow", |d| d.dropped_host, false)?;
@@ -84,6 +86,7 @@ fn direction(direction: &Direction) -> Value {
         "forwarded": count(direction.forwarded),
         "dropped": {
             "buffer": count(link.dropped_buffer),
+            "queue": count(link.dropped_queue),
             "random": count(link.dropped_random),
             "blackout": count(link.dropped_blackout),
             "host": count(direction.dropped_host),

@@ -51,6 +51,8 @@ fn way(counters: &Counters) -> Value {
         "duplicated": count(counters.duplicated),
         "reordered": count(counters.reordered),
         "dropped_buffer": count(counters.dropped_buffer),
+        "dropped_queue": count(counters.dropped_queue),
+        "marked": count(counters.marked),
         "dropped_random": count(counters.dropped_random),
         "dropped_blackout": count(counters.dropped_blackout),
     })

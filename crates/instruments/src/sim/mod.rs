@@ -63,10 +63,10 @@ struct Run {
     /// or through those of via=1..2
     #[arg(long, value_name = "PATH")]
     then: Vec<String>,
-    /// The queue at a path's bottleneck [default: droptail]
+    /// The queue on the way down of all paths [default: that of each, as queue=pie says, or droptail]
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(pcc_sim::Queue::NAMES.map(|(name, _)| name)))]
     queue: Option<String>,
-    /// A path's queue may mark packets, and senders answer marks
+    /// Queues may mark packets of all senders, and they answer marks; for one sender write cubic:ect0
     #[arg(long)]
     ecn: bool,
     /// Drop packets beyond a rate and a burst, before a path's bottleneck, for example 10Mbit:64kB

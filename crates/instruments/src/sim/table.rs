@@ -34,6 +34,7 @@ fn name(control: Control) -> String {
         Control::Reno => "reno".to_owned(),
         Control::Cubic => "cubic".to_owned(),
         Control::Bbr => "bbr".to_owned(),
+        Control::Prague => "prague".to_owned(),
         Control::Fixed(rate) => rate.to_string(),
     }
 }

@@ -31,7 +31,7 @@ pub(crate) const MODULE: &str = "module.ko";
 /// Anywhere else it says so and does nothing: it would switch off the computer.
 pub fn run_as_init(dir: &Path) -> io::Error {
     if std::process::id() != 1 {
-        return io::Error::other("this command is for the first process of the lab's guest: `pcc lab run` starts it");
+        return io::Error::other("this command is for the first process of the lab's guest: `pcc-lab run` starts it");
     }
     // The name leads through the host's /proc, which is about to be covered by the guest's.
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());

@@ -47,6 +47,7 @@ fn algorithm(control: Control) -> &'static str {
         Control::Reno => "reno",
         Control::Cubic => "cubic",
         Control::Bbr => "bbr",
+        Control::Prague => "prague",
         Control::Fixed(_) => "other",
     }
 }

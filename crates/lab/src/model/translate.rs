@@ -93,7 +93,7 @@ fn one(told: &FlowSpec, control: Control, spec: &Spec, start: u64, connection: u
 fn sizes(control: Control) -> (u64, u64) {
     match control {
         Control::Pcc | Control::Fixed(_) => (QUIC_DATAGRAM, QUIC_PACKET),
-        Control::Reno | Control::Cubic | Control::Bbr => (TCP_PAYLOAD, PACKET),
+        Control::Reno | Control::Cubic | Control::Bbr | Control::Prague => (TCP_PAYLOAD, PACKET),
     }
 }
 
@@ -101,7 +101,7 @@ fn sizes(control: Control) -> (u64, u64) {
 pub(super) fn payload(control: Control) -> u64 {
     match control {
         Control::Pcc | Control::Fixed(_) => QUIC_PAYLOAD,
-        Control::Reno | Control::Cubic | Control::Bbr => TCP_PAYLOAD,
+        Control::Reno | Control::Cubic | Control::Bbr | Control::Prague => TCP_PAYLOAD,
     }
 }
 
@@ -157,8 +157,8 @@ fn path(told: &PathSpec) -> Path {
         Schedule { rules: told.changes.iter().map(rule).collect() }
     };
     Path {
-        up: OneWay { conditions: up, schedule: rules(false) },
-        down: OneWay { conditions: down, schedule: rules(true) },
+        up: OneWay { conditions: up, schedule: rules(false), queue: Queue::DropTail },
+        down: OneWay { conditions: down, schedule: rules(true), queue: Queue::DropTail },
     }
 }
 

@@ -4,6 +4,7 @@ use super::{TIME_UNITS, bytes, duration, rate, share};
 use crate::link::OneWay;
 use crate::loss::Loss;
 use crate::path::Path;
+use crate::queue::Queue;
 use crate::schedule::{Change, Rule, Vary};
 use core::fmt;
 use core::time::Duration;
@@ -39,7 +40,7 @@ impl fmt::Display for Path {
 
 impl OneWay {
     /// The conditions as text; empty for what is not there.
-    fn items(&self) -> [(&'static str, String); 8] {
+    fn items(&self) -> [(&'static str, String); 9] {
         let c = &self.conditions;
         let unless = |absent: bool, text: String| if absent { String::new() } else { text };
         let reordering = if c.jitter_reorders { ":reorder" } else { "" };
@@ -47,6 +48,7 @@ impl OneWay {
             ("rate", rate_text(c.rate)),
             ("delay", duration_text(c.delay)),
             ("buffer", bytes_text(c.buffer)),
+            ("queue", unless(self.queue == Queue::DropTail, self.queue.name().unwrap_or_default().to_owned())),
             ("loss", unless(c.loss == Loss::NONE, loss_text(c.loss))),
             (
                 "jitter",

@@ -95,7 +95,7 @@ pub(crate) fn go(
     let counts = cable.counts();
     trace.samples.push(sample(trace.time, &received, &sender, &counts));
     trace.dropped_random = counts.down.dropped_random.packets + counts.down.dropped_blackout.packets;
-    trace.dropped_buffer = counts.down.dropped_buffer.packets;
+    trace.dropped_buffer = counts.down.dropped_buffer.packets + counts.down.dropped_queue.packets;
     trace.dropped_host = counts.dropped_host;
     verify(&mut trace, &entry.source, copy, fetched.is_some())?;
     Ok(trace)

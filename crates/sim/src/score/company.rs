@@ -9,7 +9,7 @@ use super::measure::Measure::{
     Completion, CompletionP95, FrameMean, Imbalance, JainLate, LastFair, LastPart, Loss, Others, QueueP95,
 };
 use super::table::row;
-use crate::queue::Queue;
+use pcc_link::Queue;
 
 /// So many senders, the goal of their queue in ms, and seconds: A·√(n/C), as docs/algorithm.md has it for n equal ones.
 macro_rules! among_pcc {

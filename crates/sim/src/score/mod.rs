@@ -27,11 +27,12 @@ const fn joined() -> [Row; OWN.len() + WILD.len() + DRAFT.len() + COMPANY.len()]
 }
 
 use crate::cast::Cast;
-use crate::queue::{Policer, Queue};
+use crate::policer::Policer;
 use crate::scenario::{Control, Flow, Scenario};
 use company::ROWS as COMPANY;
 use core::time::Duration;
 use draft::ROWS as DRAFT;
+use pcc_link::Queue;
 use pcc_stats::quantile_of;
 use table::ROWS as OWN;
 use wild::ROWS as WILD;

@@ -5,7 +5,7 @@ use super::measure::Measure::{
     Imbalance, Incast, Jain, LastPart, Loss, Power, Recovered, Share, Waste,
 };
 use super::{Row, Statistic};
-use crate::queue::Queue;
+use pcc_link::Queue;
 
 pub(super) const fn row(
     number: &'static str,

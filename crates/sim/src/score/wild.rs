@@ -4,7 +4,7 @@
 use super::Row;
 use super::measure::Measure::{AddedP95, FirstDone, Imbalance, LastPart, Loss, Share};
 use super::table::row;
-use crate::queue::Queue;
+use pcc_link::Queue;
 
 impl Row {
     /// The path replays this recording.

@@ -28,6 +28,17 @@ pub(super) struct Acked {
     pub(super) window_limited: bool,
 }
 
+/// What an acknowledgement tells of marks. Unit: segments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks {
+    pub(super) acked: u64,
+    /// Newly known to have arrived marked.
+    pub(super) marked: u64,
+    /// The first segment that has not arrived, and the first that was never sent.
+    pub(super) una: u64,
+    pub(super) next: u64,
+}
+
 /// A congestion control, in the manner of Linux's `tcp_congestion_ops`.
 pub(super) trait Control {
     fn limits(&self) -> &Window;
@@ -56,6 +67,8 @@ pub(super) trait Control {
     }
     fn on_recovery(&mut self, _now: Timestamp) {}
     fn on_timeout(&mut self, _now: Timestamp) {}
+    /// For those that answer the share of marks, before every acknowledgement.
+    fn on_marks(&mut self, _: Marks) {}
     /// Every loss of an episode turned out to be none.
     fn on_undo(&mut self) {}
     /// A train is about to leave.

@@ -5,6 +5,7 @@ mod bbr;
 mod control;
 mod cubic;
 mod hystart;
+mod prague;
 mod recovery;
 mod reno;
 mod sample;
@@ -17,7 +18,7 @@ use crate::ranges::Ranges;
 use crate::receiver::Ack;
 use crate::scenario::{Control as Which, Flow};
 use crate::supply::Supply;
-use control::{Acked, Control};
+use control::{Acked, Control, Marks};
 use core::time::Duration;
 use pcc::units::{Bytes, Rate, Timestamp};
 use recovery::{Recovery, State};
@@ -73,6 +74,7 @@ impl Tcp {
         let control: Box<dyn Control> = match flow.control {
             Which::Bbr => Box::new(bbr::Bbr::new(size, flow.config.seed)),
             Which::Cubic => Box::new(cubic::Cubic::new(flow.paced)),
+            Which::Prague => Box::new(prague::Prague::default()),
             Which::Reno | Which::Pcc | Which::Fixed(_) => Box::new(reno::Reno::default()),
         };
         Self {
@@ -80,7 +82,7 @@ impl Tcp {
             size,
             supply: Supply::new(flow.source, started, size),
             started,
-            train: Train::new(flow.paced || flow.control == Which::Bbr, size),
+            train: Train::new(flow.paced || matches!(flow.control, Which::Bbr | Which::Prague), size),
             control,
             board: Scoreboard::default(),
             firsts: Vec::new(),
@@ -309,10 +311,13 @@ impl Tcp {
         });
         self.board.advance();
         let lost = self.find_losses(now);
-        let is_marked = ack.marked > self.marked;
+        let marked = u64::from(ack.marked.saturating_sub(self.marked));
         // An acknowledgement may be overtaken by one that knows more.
         self.marked = self.marked.max(ack.marked);
-        if is_marked && self.ecn {
+        if self.ecn && self.control.decides_alone() {
+            let (una, next) = (self.board.una(), self.board.next_segment());
+            self.control.on_marks(Marks { acked, marked, una, next });
+        } else if self.ecn && marked > 0 {
             self.recovery.on_mark(&mut *self.control, now, self.board.next_segment());
         }
         let advanced = self.board.una() > una;

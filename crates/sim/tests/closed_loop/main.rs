@@ -6,5 +6,6 @@ mod company;
 mod known;
 mod laws;
 mod memory;
+mod queues;
 mod reordering;
 mod replay;

@@ -5,13 +5,16 @@ use pcc_sim::{Cast, Queue, Results, Scenario, run};
 use std::thread;
 
 /// All that draws from a generator or keeps a queue: paths, queue disciplines, hosts, and every kind of sender.
-const EVERYTHING: [(&str, &str, Queue); 6] = [
+const EVERYTHING: [(&str, &str, Queue); 9] = [
     ("clean,loss=1%,jitter=5ms,reorder=1%:5ms", "pcc*2 cubic bbr reno", Queue::DropTail),
     ("lte", "pcc:burners=2:pause=1s/10ms", Queue::DropTail),
     ("clean", "pcc/scavenger cubic pcc/vivace:law=vivace+proteus:start=1s 20Mbit", Queue::Red),
     ("clean,buffer=1MB", "pcc/safe*3:law=allegro:bursts=4ms:ackbursts=4ms", Queue::Codel),
     ("changing", "pcc:ackloss=0.1 bbr:on=1s:off=1s", Queue::FqCodel),
     ("datacentre", "pcc*20:size=256kB", Queue::Fair),
+    ("clean", "pcc cubic:back pcc:back cubic*2:ect0", Queue::Pie),
+    ("clean", "pcc cubic prague pcc:ect1", Queue::DualPi2),
+    ("clean,duplicate=1%", "bbr*2 media media:back cubic*8", Queue::Sfq),
 ];
 
 fn scenarios(seed: u64) -> Vec<Scenario> {
@@ -19,7 +22,7 @@ fn scenarios(seed: u64) -> Vec<Scenario> {
         let Cast(mut flows) = flows.parse().unwrap();
         for (number, flow) in (0..).zip(&mut flows) {
             flow.config.seed = seed * 1000 + number;
-            flow.ecn = queue == Queue::Codel;
+            flow.ecn |= queue == Queue::Codel;
         }
         Scenario { queue, ..Scenario::new(path.parse().unwrap(), flows, seed, s(4)) }
     };

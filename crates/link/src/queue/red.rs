@@ -2,7 +2,7 @@
 //! Source: Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993; gentle as Floyd recommended in 2000.
 
 use super::{Discipline, Fifo, Packet};
-use pcc::rng::Rng;
+use crate::rng::Rng;
 use pcc::units::Timestamp;
 
 /// Weight of a packet's queue in the average (1993 paper, §11).
@@ -53,19 +53,17 @@ impl Red {
 }
 
 impl Discipline for Red {
-    fn enqueue(&mut self, mut packet: Packet) -> u64 {
+    fn enqueue(&mut self, mut packet: Packet, dropped: &mut Vec<Packet>) {
         self.average += WEIGHT * (self.fifo.bytes() as f64 - self.average);
-        if self.hits() {
-            if !packet.ecn || self.average >= self.upper {
-                return 1;
-            }
-            packet.marked = true;
+        if self.hits() && (self.average >= self.upper || !packet.mark()) {
+            dropped.push(packet);
+        } else {
+            self.fifo.push(packet, dropped);
         }
-        u64::from(!self.fifo.push(packet))
     }
 
-    fn dequeue(&mut self, _: Timestamp) -> (Option<Packet>, u64) {
-        (self.fifo.pop(), 0)
+    fn dequeue(&mut self, _: Timestamp, _: &mut Vec<Packet>) -> Option<Packet> {
+        self.fifo.pop()
     }
 
     fn backlog(&self) -> u64 {
@@ -75,7 +73,7 @@ impl Discipline for Red {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::packet;
+    use super::super::tests::{capable, enqueue, packet};
     use super::*;
 
     /// The share that is dropped, and marked, of packets that find so many of a hundred in the queue.
@@ -84,9 +82,10 @@ mod tests {
         let (mut dropped, mut marked) = (0, 0);
         for number in 0..40_000 {
             while queue.fifo.len() < standing as usize {
-                queue.fifo.push(packet(0, 0, 0));
+                queue.fifo.push(packet(0, 0, 0), &mut Vec::new());
             }
-            let drops = queue.enqueue(Packet { ecn, ..packet(0, number, 0) });
+            let packet = packet(0, number, 0);
+            let drops = enqueue(&mut queue, if ecn { capable(packet) } else { packet });
             // The average needs its time.
             if number >= 5000 {
                 dropped += drops;

@@ -12,7 +12,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// A queue with no more than a full packet is good, however long it took (§5.4).
 const MAXPACKET: u64 = 1514;
 
-/// What `CoDel` remembers of a queue.
+/// `CoDel`'s memory of a queue.
 #[derive(Debug, Default)]
 pub(super) struct Codel {
     first_above_time: Option<Timestamp>,
@@ -23,9 +23,8 @@ pub(super) struct Codel {
 }
 
 impl Codel {
-    /// Takes the next packet from the queue; how many it dropped on the way.
-    pub(super) fn dequeue(&mut self, now: Timestamp, fifo: &mut Fifo) -> (Option<Packet>, u64) {
-        let mut dropped = 0;
+    /// Takes the next packet from the queue.
+    pub(super) fn dequeue(&mut self, now: Timestamp, fifo: &mut Fifo, dropped: &mut Vec<Packet>) -> Option<Packet> {
         let (mut packet, mut ok_to_drop) = self.do_dequeue(now, fifo);
         if packet.is_none() {
             self.dropping = false;
@@ -37,7 +36,7 @@ impl Codel {
                 self.count += 1;
                 let is_marked = mark(packet.as_mut());
                 if !is_marked {
-                    dropped += 1;
+                    dropped.extend(packet);
                     (packet, ok_to_drop) = self.do_dequeue(now, fifo);
                     self.dropping = ok_to_drop;
                 }
@@ -51,7 +50,7 @@ impl Codel {
             }
         } else if ok_to_drop {
             if !mark(packet.as_mut()) {
-                dropped += 1;
+                dropped.extend(packet);
                 (packet, _) = self.do_dequeue(now, fifo);
             }
             self.dropping = true;
@@ -62,7 +61,7 @@ impl Codel {
             self.drop_next = control_law(now, self.count);
             self.lastcount = self.count;
         }
-        (packet, dropped)
+        packet
     }
 
     fn do_dequeue(&mut self, now: Timestamp, fifo: &mut Fifo) -> (Option<Packet>, bool) {
@@ -86,10 +85,7 @@ fn control_law(from: Timestamp, count: u32) -> Timestamp {
 
 /// Marks a packet instead of dropping it, if it may be.
 fn mark(packet: Option<&mut Packet>) -> bool {
-    packet.is_some_and(|packet| {
-        packet.marked |= packet.ecn;
-        packet.ecn
-    })
+    packet.is_some_and(Packet::mark)
 }
 
 /// One queue for all.
@@ -105,12 +101,12 @@ impl CodelQueue {
 }
 
 impl Discipline for CodelQueue {
-    fn enqueue(&mut self, packet: Packet) -> u64 {
-        u64::from(!self.fifo.push(packet))
+    fn enqueue(&mut self, packet: Packet, dropped: &mut Vec<Packet>) {
+        self.fifo.push(packet, dropped);
     }
 
-    fn dequeue(&mut self, now: Timestamp) -> (Option<Packet>, u64) {
-        self.codel.dequeue(now, &mut self.fifo)
+    fn dequeue(&mut self, now: Timestamp, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.codel.dequeue(now, &mut self.fifo, dropped)
     }
 
     fn backlog(&self) -> u64 {
@@ -120,12 +116,8 @@ impl Discipline for CodelQueue {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::packet;
+    use super::super::tests::{capable, dequeue, enqueue, ms, packet};
     use super::*;
-
-    const fn ms(millis: u64) -> Timestamp {
-        Timestamp::from_nanos(millis * 1_000_000)
-    }
 
     /// A packet comes each millisecond for so long, and one leaves each millisecond, `behind` packets later; at which
     /// times something was dropped or marked.
@@ -136,9 +128,10 @@ mod tests {
             // The queue is kept at its length: CoDel is watched, not what it does to senders.
             while queue.fifo.len() < behind as usize {
                 let came = now.saturating_sub(behind - queue.fifo.len() as u64);
-                queue.enqueue(Packet { ecn, ..packet(0, now, came) });
+                let packet = packet(0, now, came);
+                enqueue(&mut queue, if ecn { capable(packet) } else { packet });
             }
-            let (packet, drops) = queue.dequeue(ms(now));
+            let (packet, drops) = dequeue(&mut queue, ms(now));
             dropped.extend((0..drops).map(|_| now));
             marked.extend(packet.filter(|packet| packet.marked).map(|_| now));
         }
@@ -154,10 +147,10 @@ mod tests {
     fn a_burst_shorter_than_an_interval_loses_nothing() {
         let mut queue = CodelQueue::new(u64::MAX);
         for number in 0..90 {
-            queue.enqueue(packet(0, number, 0));
+            enqueue(&mut queue, packet(0, number, 0));
         }
         // 90 ms of queue, gone before the interval of 100 ms is over.
-        assert!((0..90).all(|now| queue.dequeue(ms(now)).1 == 0));
+        assert!((0..90).all(|now| dequeue(&mut queue, ms(now)).1 == 0));
     }
 
     #[test]
@@ -180,18 +173,18 @@ mod tests {
 
     #[test]
     fn drop_that_ends_queue_is_last_one_and_no_next_one_is_planned() {
-        let (mut codel, mut fifo) = (Codel::default(), Fifo::new(u64::MAX));
-        assert!((0..10).all(|number| fifo.push(packet(0, number, 0))));
-        assert_eq!(codel.dequeue(ms(10), &mut fifo).1, 0, "from here on the queue is too long");
-        assert_eq!(codel.dequeue(ms(110), &mut fifo).1, 1, "for an interval");
-        let next = codel.drop_next;
+        let mut queue = CodelQueue::new(u64::MAX);
+        (0..10).for_each(|number| assert_eq!(enqueue(&mut queue, packet(0, number, 0)), 0));
+        assert_eq!(dequeue(&mut queue, ms(10)).1, 0, "from here on the queue is too long");
+        assert_eq!(dequeue(&mut queue, ms(110)).1, 1, "for an interval");
+        let next = queue.codel.drop_next;
         assert_eq!(next, ms(210));
-        // Of three packets the first is dropped, the second leaves, and the third alone is no queue.
-        while fifo.len() > 3 {
-            fifo.pop();
+        // The first of three packets is dropped, the second leaves, and the third alone is no queue.
+        while queue.fifo.len() > 3 {
+            queue.fifo.pop();
         }
-        assert_eq!((codel.dequeue(next, &mut fifo).1, codel.dropping), (1, false));
-        assert_eq!(codel.drop_next, next);
+        assert_eq!((dequeue(&mut queue, next).1, queue.codel.dropping), (1, false));
+        assert_eq!(queue.codel.drop_next, next);
     }
 
     #[test]
