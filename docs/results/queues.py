@@ -52,7 +52,7 @@ def table(head, rows):
         print("| " + " | ".join(row) + " |")
 
 
-def beside(pcc, count):
+def beside(lab, count):
     """So many CUBIC beside as many PCC, and beside as many CUBIC in their place."""
     for queue in QUEUES:
         for marks in ["", " --ecn"]:
@@ -73,7 +73,7 @@ def beside(pcc, count):
             ]
 
 
-def eight(pcc):
+def eight(lab):
     for queue in ["droptail", *QUEUES]:
         for marks in ["", " --ecn"]:
             if queue == "droptail" and marks:
@@ -84,7 +84,7 @@ def eight(pcc):
                 yield [f"{queue}{', marks' if marks else ''}: {sender}", *together(found)]
 
 
-def scalable(pcc):
+def scalable(lab):
     for rtt in [10, 40, 80]:
         for flows in ["cubic:ect0 prague", "pcc prague", "pcc:ect0 prague", "pcc:ect1 prague", "cubic pcc:ect1", "pcc:ect1*2"]:
             started = flows.replace("pcc:ect1*2", "pcc*2:ect1").split()
@@ -101,7 +101,7 @@ def scalable(pcc):
             ]
 
 
-def both_ways(pcc):
+def both_ways(lab):
     downloads = ["pcc", "pcc:ackevery=16", "cubic", "bbr"]
     for download in downloads:
         for upload, queue in [(None, ""), ("pcc", ""), ("cubic", ""), ("bbr", ""), ("cubic", ",up.queue=fq_codel")]:
@@ -127,13 +127,13 @@ def main():
         flows = f"cubic*{count}:start=random:0..2s pcc*{count}:start=random:0..2s"
         print(f"\n## {count} CUBIC beside {count} PCC\n\n```text\npcc-lab sim --link {PATH} --queue pie --flows '{flows}' --time-limit 60s\n```\n")
         head = ["queue", "PCC, each", "CUBIC, each", "CUBIC beside CUBIC", "kept", "p95, ms", "loss, %", "p95 of CUBIC alone, ms"]
-        table(head, beside(pcc, count))
+        table(head, beside(lab, count))
     print(f"\n## Eight of a kind\n\n```text\npcc-lab sim --link {PATH} --queue pie --flows 'pcc*8:start=random:0..2s' --time-limit 60s\n```\n")
-    table(["queue", "p95, ms", "loss, %", "Jain", "share of the path"], eight(pcc))
+    table(["queue", "p95, ms", "loss, %", "Jain", "share of the path"], eight(lab))
     print(SCALABLE)
-    table(["senders", "first, Mbit/s", "second, Mbit/s", "first, ms", "second, ms", "share of the path"], scalable(pcc))
+    table(["senders", "first, Mbit/s", "second, Mbit/s", "first, ms", "second, ms", "share of the path"], scalable(lab))
     print(BOTH_WAYS)
-    table(["download", "download, Mbit/s", "upload, Mbit/s", "added to it, ms", "added to the upload, ms"], both_ways(pcc))
+    table(["download", "download, Mbit/s", "upload, Mbit/s", "added to it, ms", "added to the upload, ms"], both_ways(lab))
 
 
 HEAD = """# Behind the queues that networks have
