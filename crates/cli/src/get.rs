@@ -72,7 +72,7 @@ pub(crate) struct Args {
     ///
     /// Excluded files stay. A file in the way of a directory is replaced, and a directory in the way of a file. Nothing is
     /// deleted unless all else could be listed and fetched. The server's list decides, so try it with --dry-run.
-    #[arg(long)]
+    #[arg(long, aliases = ["del", "delete-before", "delete-during", "delete-delay", "delete-after"], help_heading = "What is moved")]
     delete: bool,
 
     #[command(flatten)]
@@ -180,11 +180,10 @@ impl Download<'_> {
         match place {
             LocalPlace::File(target) => {
                 let place = if let Target::File(path) = target { Some(path.to_string_lossy()) } else { None };
-                if choice.dry_run {
-                    telling.found(place.as_deref(), &get::look(source, url, target).await?);
-                } else {
-                    telling.file(place.as_deref(), &get::file(source, url, target).await?);
+                if let Err(misused) = self.args.choice.needs_directory(&url.short()) {
+                    return Ok(Err(misused));
                 }
+                telling.one(place.as_deref(), &get::chosen(source, url, target, choice).await?);
                 Ok(Ok(()))
             }
             LocalPlace::Occupied(path) => {

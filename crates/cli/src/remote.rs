@@ -27,7 +27,7 @@ use std::sync::Arc;
 #[command(next_help_heading = "Over ssh")]
 pub(crate) struct RemoteArgs {
     /// The command that reaches the other computer, with its options, for example 'ssh -p 2222'
-    #[arg(long, value_name = "COMMAND", default_value = "ssh")]
+    #[arg(short = 'e', long, alias = "rsh", value_name = "COMMAND", default_value = "ssh")]
     ssh: Ssh,
 
     /// What `pcc` is called on the other computer; a shell there takes it [default: `pcc` in PATH, ~/.local/bin, ~/.cargo/bin or

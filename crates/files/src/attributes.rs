@@ -1,4 +1,4 @@
-//! The time of modification and the permissions of a file or a directory, which `-a` keeps besides its content.
+//! The time of modification and the permissions of a file or a directory, which a copy may keep besides its content.
 
 use crate::permissions::Permissions;
 use crate::wire;
@@ -87,6 +87,16 @@ pub(crate) fn modified(text: &str) -> Option<SystemTime> {
     }
     let distance = Duration::new(whole.parse().ok()?, format!("{part:0<9}").parse().ok()?);
     if is_before { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) }
+}
+
+/// The same without parts of seconds, for comparing with times that have none. Unit: seconds since 1970.
+pub(crate) fn whole_seconds(time: SystemTime) -> i64 {
+    let seconds = |distance: Duration| i64::try_from(distance.as_secs()).unwrap_or(i64::MAX);
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => seconds(after),
+        // Rounded down, as after 1970.
+        Err(before) => -seconds(before.duration()) - i64::from(before.duration().subsec_nanos() > 0),
+    }
 }
 
 /// As [`modified`] reads it.

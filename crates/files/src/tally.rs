@@ -22,6 +22,8 @@ pub struct Tally {
     pub failed: u64,
     /// Whether one of these arrived damaged.
     pub damaged: bool,
+    /// Files that stay as they are at the destination, whatever the other side has.
+    pub left: u64,
     /// In a dry run: files that would be moved.
     pub due: u64,
     /// Their bytes, as far as they are known.

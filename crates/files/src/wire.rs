@@ -30,6 +30,13 @@ pub(crate) const FILE_MODE: HeaderName = HeaderName::from_static("file-mode");
 /// When it was modified: seconds since 1970, with decimals.
 pub(crate) const FILE_MODIFIED: HeaderName = HeaderName::from_static("file-modified");
 
+/// Abilities of a server that earlier ones lack, in the answer to OPTIONS.
+pub(crate) const FILE_FEATURES: HeaderName = HeaderName::from_static("file-features");
+/// All that this version has.
+pub(crate) const FEATURES: &str = "backup";
+/// The end of the name, percent-encoded, under which a replaced file is kept.
+pub(crate) const UPLOAD_BACKUP: HeaderName = HeaderName::from_static("upload-backup");
+
 /// Media type of a part of an upload.
 pub(crate) const PARTIAL_UPLOAD_TYPE: &str = "application/partial-upload";
 

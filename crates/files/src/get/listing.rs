@@ -29,6 +29,9 @@ pub(crate) struct Entry {
     pub(crate) kind: Kind,
     #[serde(default)]
     pub(crate) size: Option<u64>,
+    /// Seconds since 1970.
+    #[serde(default)]
+    pub(crate) modified: Option<u64>,
     /// Whether it is a link to that.
     #[serde(default)]
     pub(crate) link: bool,
@@ -93,7 +96,7 @@ pub(crate) async fn list(source: &Source, url: &Url, bounds: &Bounds) -> anyhow:
         NoListing(url.short())
     })?;
     bounds.entries.set(most - listing.entries.len());
-    Ok(Listing { attributes: source.kept(listed.attributes), ..listing })
+    Ok(Listing { attributes: source.keeps().of(listed.attributes, true), ..listing })
 }
 
 /// Reads a listing: a list of entries, or an object with `entries` and how many are `omitted`. Of the entries it keeps

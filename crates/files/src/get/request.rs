@@ -219,7 +219,7 @@ pub(crate) async fn listing<'room>(
 /// A request about `url`.
 fn about(session: &Session, url: &Url) -> request::Builder {
     let request = plainly(url);
-    if session.archives() { request.header(wire::WANT_FILE_ATTRIBUTES, "?1") } else { request }
+    if session.wants_attributes() { request.header(wire::WANT_FILE_ATTRIBUTES, "?1") } else { request }
 }
 
 /// Ranges and digests are about the file as it is.

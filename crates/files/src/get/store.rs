@@ -8,6 +8,7 @@ use super::journal::{self, BLOCK, Header, Mark};
 use super::place_error::PlaceError;
 use super::{claim, names};
 use crate::attributes::Attributes;
+use crate::choice::Backup;
 use crate::disk;
 use crate::inherited::inherit;
 use crate::permissions::Permissions;
@@ -171,9 +172,9 @@ impl Store {
     }
 
     /// Brings the file under its name, with these attributes: only now, and at once. Blocks.
-    pub(super) fn publish(self, attributes: Attributes) -> anyhow::Result<()> {
+    pub(super) fn publish(self, attributes: Attributes, backup: Option<&Backup>) -> anyhow::Result<()> {
         match self.out {
-            Out::Part(mut part) => part.publish(attributes),
+            Out::Part(mut part) => part.publish(attributes, backup),
             Out::Stdout => Ok(()),
         }
     }
@@ -192,7 +193,7 @@ impl Part {
         Box::new(Self { target, path, file, journal, resumable, complete: false })
     }
 
-    fn publish(&mut self, attributes: Attributes) -> anyhow::Result<()> {
+    fn publish(&mut self, attributes: Attributes, backup: Option<&Backup>) -> anyhow::Result<()> {
         if let Err(error) = (Attributes { mode: None, ..attributes }).give(&self.file) {
             // Not every file system keeps every time, and the content is right without it.
             tracing::debug!(%error, path = %self.path.display(), "the time of modification is another");
@@ -206,6 +207,7 @@ impl Part {
         if self.resumable {
             remove(&self.journal.path)?;
         }
+        backup.map_or(Ok(()), |backup| backup.keep(&self.target))?;
         std::fs::rename(&self.path, &self.target).with_context(|| {
             let (part, target) = (self.path.display(), self.target.display());
             format!("could not rename the complete file {part} to {target}; rename it yourself")

@@ -24,6 +24,7 @@ use crate::tally::Tally;
 use anyhow::{Context, anyhow};
 use core::cell::RefCell;
 use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use pcc_net::percent;
@@ -32,7 +33,7 @@ use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Levels of directories: a server that links to itself has an end.
 const DEEPEST: usize = 64;
@@ -70,6 +71,8 @@ struct Wanted {
     directory: Arc<Directory>,
     name: String,
     size: Option<u64>,
+    /// When it was modified there.
+    modified: Option<SystemTime>,
     /// Whether a directory of that name is to go once the file has come.
     replaces: bool,
 }
@@ -112,6 +115,8 @@ struct Walk<'a> {
     /// Directories, those above before those below, and what they get once nothing more comes into them.
     described: RefCell<Vec<(PathBuf, Attributes)>>,
     held: RefCell<Vec<Held>>,
+    /// Entries that somebody listed, and that the server has not told of.
+    unseen: RefCell<HashSet<PathBuf>>,
     /// Entries that were removed for a file, and of which nobody was told yet.
     removed: RefCell<Vec<PathBuf>>,
 }
@@ -134,6 +139,7 @@ pub(super) async fn fetch_tree(
         bounds: Bounds::default(),
         described: RefCell::default(),
         held: RefCell::default(),
+        unseen: choice.listed.as_ref().map(|listed| listed.paths().clone()).unwrap_or_default().into(),
         removed: RefCell::default(),
     };
     // The last one first: depth before breadth, so that less waits.
@@ -163,6 +169,7 @@ pub(super) async fn fetch_tree(
                     held.iter().for_each(|held| tree.fail(source, &held.path, held.entries, &held.why));
                 }
                 if waiting.is_empty() {
+                    walk.tell_unseen(&mut tree);
                     walk.describe(&mut tree);
                     return Ok(Tally { seconds: begun.elapsed().as_secs_f64(), ..tree });
                 }
@@ -172,6 +179,10 @@ pub(super) async fn fetch_tree(
                 walk.tell_removed(&mut tree, each);
                 tree.add(&fetched);
                 each(Step::Complete(&wanted.path(), &fetched));
+            }
+            Some(Done::Fetched(wanted, Ok(Look::Spared))) => {
+                source.watch().complete(wanted.size, 0);
+                tree.left += 1;
             }
             Some(Done::Fetched(wanted, Ok(Look::Due(bytes)))) => {
                 tree.add_due(bytes);
@@ -261,8 +272,16 @@ impl Walk<'_> {
         tree: &mut Tally,
         surplus: &mut Surplus,
     ) -> anyhow::Result<Vec<Job>> {
-        let is_empty = listing.entries.is_empty() && listing.omitted == 0 && listing.beyond == 0;
         let below = directory.path.strip_prefix(self.into).unwrap_or(&directory.path).to_owned();
+        if let mut unseen = self.unseen.borrow_mut()
+            && !unseen.is_empty()
+        {
+            unseen.remove(&below);
+            for entry in &listing.entries {
+                unseen.remove(&below.join(&entry.name));
+            }
+        }
+        let is_empty = listing.entries.is_empty() && listing.omitted == 0 && listing.beyond == 0;
         listing.entries.retain(|entry| self.is_wanted(&below, entry));
         if directory.depth == 0
             && let Some(names) = &self.choice.only
@@ -285,7 +304,7 @@ impl Walk<'_> {
             return Ok(Vec::new());
         }
         self.count_unnamed(&directory, &listing, tree);
-        if self.source.archives() && (directory.depth > 0 || self.choice.only.is_none()) {
+        if self.source.keeps().attributes() && (directory.depth > 0 || self.choice.only.is_none()) {
             self.described.borrow_mut().push((directory.path.clone(), listing.attributes));
         }
         let directory = Arc::new(directory);
@@ -301,7 +320,9 @@ impl Walk<'_> {
                 Ok(None) => {
                     self.source.watch().found(entry.size);
                     let (directory, size) = (directory.clone(), entry.size);
-                    files.push(Job::Fetch(Wanted { directory, name: entry.name, size, replaces: false }));
+                    let modified =
+                        entry.modified.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds)));
+                    files.push(Job::Fetch(Wanted { directory, name: entry.name, size, modified, replaces: false }));
                 }
                 Err(why) => {
                     let error = left_out(&directory, format!("`{}`", brief(&entry.name)), why);
@@ -310,9 +331,10 @@ impl Walk<'_> {
                 }
             }
         }
-        // A pattern leaves open what else the server has.
+        // A pattern or a list leaves open what else the server has.
         let is_untouched = self.choice.dry_run && directory.is_cleared;
-        if self.choice.delete && !is_untouched && (directory.depth > 0 || self.choice.only.is_none()) {
+        let deletes = self.choice.delete && self.choice.listed.is_none();
+        if deletes && !is_untouched && (directory.depth > 0 || self.choice.only.is_none()) {
             surplus.look(self.into, &below, &names, &self.choice.excluded)?;
         }
         // Taken from the end: its files in their order, then its directories.
@@ -325,7 +347,7 @@ impl Walk<'_> {
     fn is_wanted(&self, below: &Path, entry: &Entry) -> bool {
         let is_top = below.as_os_str().is_empty();
         let is_named = !is_top || self.choice.only.as_ref().is_none_or(|names| names.has(&entry.name));
-        is_named && !self.choice.excluded.has(&below.join(&entry.name), entry.kind == Kind::Directory)
+        is_named && !self.choice.leaves_out(&below.join(&entry.name), entry.kind == Kind::Directory)
     }
 
     /// Sees to the directory here, and to room for what comes into it.
@@ -401,6 +423,14 @@ impl Walk<'_> {
         let done =
             if *dry_run { surplus.tell(self.into, excluded, told) } else { surplus.delete(self.into, excluded, told) };
         done.map(|()| true)
+    }
+
+    /// Counts what is in the list of files and not at the server.
+    fn tell_unseen(&self, tree: &mut Tally) {
+        for path in self.unseen.take() {
+            let error = anyhow!("{} is in the list of files and not at the server", path.display());
+            tree.fail(self.source, &self.into.join(path), 1, &error);
+        }
     }
 
     /// Tells what was removed for a file.
@@ -510,6 +540,12 @@ impl Wanted {
         if dry_run && (self.replaces || self.directory.is_cleared) {
             return Ok(Look::Due(self.size));
         }
+        if walk.choice.spared.any() {
+            let there = tokio::fs::symlink_metadata(&path).await.ok().map(|found| found.modified().ok());
+            if walk.choice.spared.has(there, self.modified) {
+                return Ok(Look::Spared);
+            }
+        }
         let bad = |why| BadEntry { what: format!("`{}`", self.name), directory: self.directory.url.short(), why };
         let url = child(&self.directory.url, &self.name, "").map_err(bad)?;
         let is_taken = tokio::fs::symlink_metadata(&path).await.is_ok_and(|here| here.is_dir());
@@ -522,13 +558,13 @@ impl Wanted {
                 fetched
             }
             due if dry_run => return Ok(due),
-            Look::Due(_) => {
+            Look::Due(_) | Look::Spared => {
                 self.directory.make()?;
                 let arrived = arrive(source, &url, &Target::File(path.clone())).await?;
                 if is_taken {
                     walk.make_way(&path).await?;
                 }
-                arrived.publish().await?
+                arrived.publish(walk.choice.backup.clone()).await?
             }
         };
         source.watch().complete(self.size, fetched.bytes);

@@ -2,7 +2,8 @@
 
 use super::content::Content;
 use super::exchange::InTheWay;
-use super::look::look;
+use super::features;
+use super::look::{is_spared, look};
 use super::surplus::{Place, Surplus};
 use super::target::Target;
 use super::tree;
@@ -53,8 +54,8 @@ pub(crate) async fn directory(
     each: &(dyn Fn(Step<'_, Url>) + Sync),
 ) -> anyhow::Result<Tally> {
     allow_descriptors();
-    let (root, excluded, begun) = (dir.to_owned(), choice.excluded.clone(), std::time::Instant::now());
-    let listed = tokio::task::spawn_blocking(move || tree::list(&root, &excluded)).await;
+    let (root, chosen, begun) = (dir.to_owned(), choice.clone(), std::time::Instant::now());
+    let listed = tokio::task::spawn_blocking(move || tree::list(&root, &chosen)).await;
     let tree = listed.context("a thread for files failed")?;
     let mut sent = Tally::default();
     for (file, reason) in &tree.skipped {
@@ -63,24 +64,32 @@ pub(crate) async fn directory(
     let to = |path: &Path, is_new: bool| -> anyhow::Result<Target> {
         let names = path.components().map(|part| part.as_os_str().to_str().context("its name is not UTF-8"));
         let url = names.map(|name| name.map(str::to_owned)).try_fold(url.clone(), |url, name| below(&url, &name?))?;
-        Ok(Target { url, token: token.to_owned(), is_new })
+        Ok(Target { url, token: token.to_owned(), is_new, backup: choice.backup.clone() })
     };
+    check(source, &to(Path::new(""), false)?, choice).await?;
+    for path in choice.listed.iter().flat_map(|listed| listed.paths()) {
+        if dir.join(path).symlink_metadata().is_err() {
+            sent.fail(source, &dir.join(path), 1, &anyhow!("{} is in the list of files and not here", path.display()));
+        }
+    }
     tree.files.iter().for_each(|file| source.watch().found(file.size));
     source.watch().found_all();
     let sending = Sending { source, dir, choice, to: &to, each };
     let (directories, files) = (tree.directories.iter().collect(), tree.files.iter().collect());
     let mut missing = sending.send(directories, files, &mut sent).await?;
-    if choice.delete && sent.failed == 0 && missing.is_in_the_way() {
+    // A list leaves open what else there is.
+    let deletes = choice.delete && choice.listed.is_none();
+    if deletes && sent.failed == 0 && missing.is_in_the_way() {
         let goes_on = sending.delete(&tree, &mut sent).await?;
         if goes_on && !missing.is_empty() {
             missing = sending.replace(missing, &tree, &mut sent).await?;
         }
-    } else if choice.delete {
+    } else if deletes {
         source.watch().note(&nothing_deleted(&tree));
     }
     let lacking: HashSet<&Path> = missing.directories.iter().map(|(sub, _)| sub.as_path()).collect();
     missing.tell(source, dir, &tree, &mut sent);
-    if source.archives() && !choice.dry_run {
+    if source.keeps().attributes() && !choice.dry_run {
         describe(source, dir, &tree, &lacking, &to, &mut sent).await?;
     }
     Ok(Tally { seconds: begun.elapsed().as_secs_f64(), ..sent })
@@ -172,6 +181,7 @@ impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
                     sent.add(&uploaded);
                     (self.each)(Step::Complete(&to, &uploaded));
                 }
+                Ok((Look::Spared, _)) => sent.left += 1,
                 Ok((Look::Due(bytes), to)) => {
                     sent.add_due(bytes);
                     (self.each)(Step::Due(&to, bytes));
@@ -191,13 +201,17 @@ impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
         let outcome = async {
             let target = (self.to)(&file.path, is_new)?;
             let content = Content::file(&self.dir.join(&file.path), &target.url)?;
-            let found = if self.choice.dry_run {
+            let found = if is_spared(self.source, &content, &target, self.choice.spared).await? {
+                Look::Spared
+            } else if self.choice.dry_run {
                 look(self.source, &content, &target.url).await?
             } else {
                 Look::There(upload::upload(self.source, content, &target).await?)
             };
-            if let Look::There(uploaded) = &found {
-                self.source.watch().complete(file.size, uploaded.bytes);
+            match &found {
+                Look::There(uploaded) => self.source.watch().complete(file.size, uploaded.bytes),
+                Look::Spared => self.source.watch().complete(file.size, 0),
+                Look::Due(_) => {}
             }
             Ok::<_, anyhow::Error>((found, target.url))
         };
@@ -243,6 +257,14 @@ impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
     }
 }
 
+/// Whether the server can do what is chosen.
+pub(super) async fn check(source: &Source, target: &Target, choice: &Choice) -> anyhow::Result<()> {
+    match &choice.backup {
+        Some(_) if !choice.dry_run => features::require(source, target, "backup", "--backup").await,
+        _ => Ok(()),
+    }
+}
+
 /// Whether the others cannot be sent either.
 fn ends_all(error: &anyhow::Error) -> bool {
     matches!(failure_of(error), Failure::Unreachable | Failure::Usage)
@@ -274,7 +296,8 @@ async fn describe(
         let sub = sub.clone();
         async move {
             let described = async {
-                let attributes = Attributes::of(&tokio::fs::metadata(dir.join(&sub)).await?);
+                let found = Attributes::of(&tokio::fs::metadata(dir.join(&sub)).await?);
+                let attributes = source.keeps().of(found, true);
                 upload::describe_directory(source, &to(&sub, false)?, attributes).await
             };
             (described.await, sub)

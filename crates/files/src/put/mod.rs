@@ -5,6 +5,7 @@
 //! | `upload` | how one file gets there, over as many connections as it takes |
 //! | `target` | where a file goes |
 //! | `look` | what it would do |
+//! | `features` | what the server can do that others cannot |
 //! | `exchange` | one request and its answer |
 //! | `progress` | how far it has come |
 //! | `content` | what is sent |
@@ -16,6 +17,7 @@
 mod content;
 mod directory;
 mod exchange;
+mod features;
 mod look;
 mod once;
 mod progress;
@@ -48,6 +50,22 @@ use target::Target;
 pub async fn file(source: &Source, path: &Path, url: &Url, token: &str) -> Result<Moved> {
     let content = Content::file(path, url).map_err(Error::from)?;
     upload::upload(source, content, &to(url, token)).await.map_err(Error::from)
+}
+
+/// The same, unless the file there is to stay as it is, or to be kept beside the new one.
+///
+/// Errors: as of [`file()`].
+pub async fn chosen(source: &Source, path: &Path, url: &Url, token: &str, choice: &Choice) -> Result<Look<Moved>> {
+    let content = Content::file(path, url)?;
+    let target = Target { backup: choice.backup.clone(), ..to(url, token) };
+    directory::check(source, &target, choice).await?;
+    if look::is_spared(source, &content, &target, choice.spared).await? {
+        return Ok(Look::Spared);
+    }
+    if choice.dry_run {
+        return Ok(look::look(source, &content, url).await?);
+    }
+    upload::upload(source, content, &target).await.map(Look::There).map_err(Error::from)
 }
 
 /// Uploads standard input to this URL. It cannot be read twice, so an upload that was cancelled cannot go on.
@@ -93,7 +111,7 @@ pub fn name_of(path: &Path) -> Result<String> {
 }
 
 fn to(url: &Url, token: &str) -> Target {
-    Target { url: url.clone(), token: token.to_owned(), is_new: false }
+    Target { url: url.clone(), token: token.to_owned(), is_new: false, backup: None }
 }
 
 #[cfg(test)]

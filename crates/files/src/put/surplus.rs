@@ -233,7 +233,7 @@ mod tests {
             let kind = if name.ends_with('/') { Kind::Directory } else { Kind::File };
             let bare = name.trim_end_matches('/');
             let link = bare.ends_with('@');
-            Entry { name: bare.trim_end_matches('@').to_owned(), kind, size: None, link }
+            Entry { name: bare.trim_end_matches('@').to_owned(), kind, size: None, modified: None, link }
         };
         Listing { entries: names.iter().map(entry).collect(), ..Listing::default() }
     }

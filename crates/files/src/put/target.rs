@@ -1,5 +1,6 @@
 //! Where a file goes.
 
+use crate::choice::Backup;
 use anyhow::Context;
 use http::header::AUTHORIZATION;
 use http::uri::PathAndQuery;
@@ -12,6 +13,8 @@ pub(super) struct Target {
     pub(super) token: String,
     /// Nothing can be there: this run made the directory.
     pub(super) is_new: bool,
+    /// Keeps the file that has the name now.
+    pub(super) backup: Option<Backup>,
 }
 
 impl Target {

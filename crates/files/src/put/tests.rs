@@ -49,7 +49,7 @@ fn source(url: &Url, give_up: Duration, count: &Arc<Count>) -> Source {
 }
 
 fn target(url: &Url) -> Target {
-    Target { url: url.clone(), token: "token".to_owned(), is_new: false }
+    Target { url: url.clone(), token: "token".to_owned(), is_new: false, backup: None }
 }
 
 /// `pcc serve --writable` of that directory, and the URL of `file` in it.
@@ -160,7 +160,11 @@ async fn attributes_go_with_the_file_and_later_without_it() {
         std::fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
         std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
         let count = Arc::new(Count::default());
-        let source = source(&url, PATIENCE, &count).archiving(kept);
+        let source = source(&url, PATIENCE, &count).keeping(if kept {
+            crate::Keeps::archive()
+        } else {
+            crate::Keeps::default()
+        });
         let content = Content::file(&path, &url).unwrap();
         upload(&source, content, &target(&url)).await.unwrap();
         assert_eq!(count.0.load(Ordering::Relaxed), moved, "{mode:o}");

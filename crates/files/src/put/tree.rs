@@ -1,6 +1,6 @@
 //! The content of a directory.
 
-use crate::choice::Excluded;
+use crate::choice::Choice;
 use std::path::{Path, PathBuf};
 
 /// Deeper than any real tree, shallow enough for the names to fit into a URL.
@@ -26,8 +26,8 @@ pub(super) struct File {
     pub(super) size: Option<u64>,
 }
 
-/// Lists everything below `root` but what is excluded, in the order of names. Links are not followed: they may lead anywhere.
-pub(super) fn list(root: &Path, excluded: &Excluded) -> Tree {
+/// Lists what is chosen of everything below `root`, in the order of names. Links are not followed: they may lead anywhere.
+pub(super) fn list(root: &Path, choice: &Choice) -> Tree {
     let mut tree = Tree::default();
     let mut open = vec![(PathBuf::new(), 0)];
     while let Some((dir, depth)) = open.pop() {
@@ -51,7 +51,7 @@ pub(super) fn list(root: &Path, excluded: &Excluded) -> Tree {
         for entry in entries {
             let path = dir.join(entry.file_name());
             match entry.file_type() {
-                Ok(kind) if excluded.has(&path, kind.is_dir()) => {}
+                Ok(kind) if choice.leaves_out(&path, kind.is_dir()) => {}
                 Ok(kind) if kind.is_dir() => open.push((path, depth + 1)),
                 Ok(kind) if kind.is_file() => {
                     let size = entry.metadata().ok().map(|found| found.len());
@@ -84,7 +84,7 @@ mod tests {
         std::fs::write(dir.path().join("top"), "yy").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink("/etc/passwd", dir.path().join("link")).unwrap();
-        let tree = list(dir.path(), &Excluded::default());
+        let tree = list(dir.path(), &Choice::default());
         let files: Vec<_> = tree.files.iter().map(|file| (file.path.as_path(), file.size)).collect();
         assert_eq!(files, [(Path::new("top"), Some(2)), (Path::new("a/b/file"), Some(1))]);
         assert_eq!(tree.directories, [Path::new(""), Path::new("a"), Path::new("a/b")]);
@@ -101,7 +101,8 @@ mod tests {
         }
         #[cfg(unix)]
         std::os::unix::fs::symlink("/etc/passwd", dir.path().join("link")).unwrap();
-        let tree = list(dir.path(), &Excluded::new(["cache/", "*.log", "/link"]).unwrap());
+        let excluded = crate::Excluded::new(["cache/", "*.log", "/link"]).unwrap();
+        let tree = list(dir.path(), &Choice { excluded, ..Choice::default() });
         assert_eq!(tree.files.iter().map(|file| file.path.as_path()).collect::<Vec<_>>(), [Path::new("a/y")]);
         assert_eq!(tree.directories, [Path::new(""), Path::new("a")]);
         assert!(tree.skipped.is_empty(), "{:?}", tree.skipped);

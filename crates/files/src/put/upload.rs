@@ -17,6 +17,7 @@ use bytes::Bytes;
 use core::time::Duration;
 use http::uri::PathAndQuery;
 use http::{Method, Response, StatusCode, request};
+use pcc_net::percent::encode_segment;
 use std::time::Instant;
 
 /// Handed to the connection at a time: with less than this a minute a server is slow, not dead.
@@ -171,7 +172,7 @@ impl<'a> One<'a> {
 
     /// The attributes of the file here that the file there gets.
     fn attributes(&self) -> Attributes {
-        if self.source.archives() { self.content.attributes() } else { Attributes::default() }
+        self.source.keeps().of(self.content.attributes(), false)
     }
 
     /// Gives them to a file that has the right content, if it has others.
@@ -188,7 +189,7 @@ impl<'a> One<'a> {
     /// How much of it the server has.
     async fn there(&mut self, session: &Session) -> Result<There, Trouble> {
         let mut request = self.request(Method::HEAD)?;
-        if self.source.archives() {
+        if self.source.keeps().attributes() {
             request = request.header(wire::WANT_FILE_ATTRIBUTES, "?1");
         }
         let request = request.body(()).context("could not form the request")?;
@@ -228,6 +229,10 @@ impl<'a> One<'a> {
             .header(wire::UPLOAD_OFFSET, at)
             .header(wire::UPLOAD_COMPLETE, if complete { "?1" } else { "?0" });
         let builder = described(builder, self.attributes());
+        let builder = match &self.target.backup {
+            Some(backup) => builder.header(wire::UPLOAD_BACKUP, encode_segment(backup.suffix())),
+            None => builder,
+        };
         Ok(if self.content.outlives_us() { builder } else { fleeting(builder, self.source.give_up()) })
     }
 

@@ -58,7 +58,7 @@ const STOPPED: &[u8] = b"the server was stopped";
 const OTHERS_WAIT: &[u8] = b"others wait for this place";
 
 /// Methods of clients of HTTP/3, and of those over TCP.
-const ALL: &str = "GET, HEAD, PUT, PATCH, DELETE";
+const ALL: &str = "GET, HEAD, PUT, PATCH, DELETE, OPTIONS";
 const READING: &str = "GET, HEAD";
 
 /// Serves one connection to its end.
@@ -278,7 +278,7 @@ async fn answer(
     let (allowed, why) = if stream.reads_only() {
         (READING, "over TCP this server only does GET and HEAD: upload with `pcc put`")
     } else {
-        (ALL, "this server only does GET, HEAD, PUT, PATCH and DELETE")
+        (ALL, "this server only does GET, HEAD, PUT, PATCH, DELETE and OPTIONS")
     };
     if stream.reads_only() && !host::is_named(request) {
         let why = "a request names its host once, in one field Host";

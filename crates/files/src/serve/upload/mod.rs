@@ -70,6 +70,10 @@ pub(super) async fn answer(
     }
     asker.may_upload(&service.unwritten);
     let condition = Condition::of(request.headers(), &path, service, uploads);
+    if request.method() == Method::OPTIONS {
+        let builder = response(StatusCode::NO_CONTENT).header(wire::FILE_FEATURES, wire::FEATURES);
+        return answer::send(stream, builder, bytes::Bytes::new(), true).await;
+    }
     if request.method() == Method::DELETE {
         return delete::delete(service, uploads, path, condition, stream).await;
     }

@@ -4,12 +4,14 @@
 use super::partial;
 use super::refused::Refused;
 use crate::attributes::{self, Attributes};
+use crate::choice::Backup;
 use crate::serve::token::Token;
 use crate::wire;
 use blake3::Hash;
 use core::time::Duration;
 use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Request};
+use pcc_net::percent;
 
 /// How long a client that does not say tries to come back: as long as `pcc put` does by itself.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -26,6 +28,8 @@ pub(super) struct Part {
     pub(super) length: Option<u64>,
     pub(super) digest: Option<Hash>,
     pub(super) attributes: Attributes,
+    /// Keeps the file that has the name now.
+    pub(super) backup: Option<Backup>,
 }
 
 /// Whether what arrived is of use if the rest does not.
@@ -50,10 +54,20 @@ impl Part {
         let digest = wire::digest_of(headers).map_err(|_| Malformed(wire::REPR_DIGEST))?;
         let body = field(headers, header::CONTENT_LENGTH, number)?;
         let attributes = attributes(request)?;
+        let backup = field(headers, wire::UPLOAD_BACKUP, |text| Backup::new(&percent::decode(text)?).ok())?;
         let Some(id) = id(request) else {
             // An ordinary PUT (RFC 9110 §9.3.4): all of the file, under an identity of its own.
             let (_, id) = Token::generate().map_err(|_| Malformed(header::AUTHORIZATION))?;
-            return Ok(Self { id, keep: Keep::Never, offset: 0, complete: true, length: body, digest, attributes });
+            return Ok(Self {
+                id,
+                keep: Keep::Never,
+                offset: 0,
+                complete: true,
+                length: body,
+                digest,
+                attributes,
+                backup,
+            });
         };
         let keep = match field(headers, wire::UPLOAD_KEEP, boolean)? {
             Some(false) => {
@@ -70,6 +84,7 @@ impl Part {
             length: field(headers, wire::UPLOAD_LENGTH, number)?,
             digest,
             attributes,
+            backup,
         })
     }
 }

@@ -2,11 +2,12 @@
 
 use super::refused::Refused;
 use crate::attributes::Attributes;
+use crate::choice::Backup;
 use crate::disk;
 use crate::inherited::inherit_within;
 use crate::ours::is_ours;
 use crate::permissions::Permissions;
-use crate::serve::path::{HIDDEN_PREFIX, SafePath};
+use crate::serve::path::{HIDDEN_PREFIX, SafePath, is_hidden};
 use crate::serve::root::Root;
 use crate::serve::token::Token;
 use crate::version::Version;
@@ -144,11 +145,25 @@ impl Partial {
         Ok(found)
     }
 
-    /// Gives it its name, and answers whether that was free. Blocks.
-    pub(super) fn take_name(&self) -> io::Result<bool> {
+    /// Gives it its name, and answers whether that was free. The file that has it may be kept under another. Blocks.
+    pub(super) fn take_name(&self, backup: Option<&Backup>) -> io::Result<bool> {
         let is_new = is_free(&self.dir, &self.name)?;
+        if let Some(backup) = backup.filter(|_| !is_new) {
+            self.keep(backup)?;
+        }
         self.dir.rename(&self.hidden, &self.dir, &self.name)?;
         Ok(is_new)
+    }
+
+    /// Gives what has the name now a second one, in place of what has that.
+    fn keep(&self, backup: &Backup) -> io::Result<()> {
+        let second = backup.place(Path::new(&self.name)).ok_or(io::ErrorKind::InvalidFilename)?;
+        if second.to_str().is_none_or(is_hidden) {
+            return Err(io::ErrorKind::InvalidFilename.into());
+        }
+        is_free(&self.dir, &second.to_string_lossy())?;
+        let _ = self.dir.remove_file(&second);
+        self.dir.hard_link(&self.name, &self.dir, &second).or_else(|_| self.dir.rename(&self.name, &self.dir, &second))
     }
 
     /// Makes sure that it has its name for good. Blocks.
@@ -273,7 +288,7 @@ mod tests {
     impl Partial {
         fn finish(&self, expected: Option<Hash>, attributes: Attributes) -> Result<bool, FinishError> {
             self.prove(expected, attributes)?;
-            let is_new = self.take_name()?;
+            let is_new = self.take_name(None)?;
             self.keep_name()?;
             Ok(is_new)
         }

@@ -7,6 +7,7 @@ use super::partial::{self, FinishError, Partial};
 use super::slots::Claim;
 use super::{SUPERSEDED, Uploads, blocking, offset_fields, refuse_disk, whole_fields};
 use crate::attributes::Attributes;
+use crate::choice::Backup;
 use crate::serve::answer::{self, Outcome};
 use crate::serve::broken::Broken;
 use crate::serve::path::SafePath;
@@ -207,9 +208,9 @@ async fn complete(
         let why = format!("{size} bytes arrived of the {length} that were announced");
         return answer::refuse_with(stream, offset_fields(StatusCode::CONFLICT, size), &why).await;
     }
-    let (digest, attributes, keep) = (part.digest, part.attributes, part.keep);
+    let (digest, attributes, keep, backup) = (part.digest, part.attributes, part.keep, part.backup.clone());
     let finished = tokio::task::spawn_blocking(move || {
-        let finished = name(&partial, digest, attributes, &condition);
+        let finished = name(&partial, digest, attributes, &condition, backup.as_ref());
         if keep == Keep::Never && matches!(finished, Err(FinishError::Disk(_))) {
             partial.discard();
         }
@@ -244,8 +245,9 @@ fn name(
     expected: Option<Hash>,
     attributes: Attributes,
     condition: &Condition,
+    backup: Option<&Backup>,
 ) -> Result<Named, FinishError> {
     let digest = partial.prove(expected, attributes)?;
-    let is_new = condition.change(|| partial.take_name())?;
+    let is_new = condition.change(|| partial.take_name(backup))?;
     Ok(Named { digest, version: partial.keep_name()?, is_new })
 }
