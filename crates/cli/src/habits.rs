@@ -9,24 +9,14 @@ use std::ffi::OsString;
 pub(crate) struct Habits {
     #[arg(short = 'z', long, hide = true)]
     compress: bool,
-    #[arg(short = 'l', long, hide = true)]
-    links: bool,
     #[arg(short = 'L', long, alias = "copy-links", hide = true)]
     location: bool,
-    #[arg(short = 'H', long, hide = true)]
-    hard_links: bool,
-    #[arg(short = 'g', long, hide = true)]
-    group: bool,
-    #[arg(long, hide = true)]
-    owner: bool,
     #[arg(short = 'D', long, alias = "devices", alias = "specials", hide = true)]
     special_files: bool,
     #[arg(short = 'A', long, hide = true)]
     acls: bool,
     #[arg(short = 'X', long, hide = true)]
     xattrs: bool,
-    #[arg(short = 'S', long, hide = true)]
-    sparse: bool,
     #[arg(short = 'E', long, hide = true)]
     executability: bool,
     #[arg(short = 'x', long, hide = true)]
@@ -68,13 +58,9 @@ impl Habits {
     pub(crate) fn answer(&self) -> Option<&'static str> {
         [
             (self.compress, "-z: nothing is compressed on the way: leave it out, or send `tar cz` through a pipe"),
-            (self.links, "-l: links are not sent: leave it out, or send `tar` through a pipe"),
             (self.location, "-L: no address but the one that is written is followed, and `pcc put` follows no links"),
-            (self.hard_links, "-H: each name of a file is a file of its own: leave it out, or send `tar` through a pipe"),
-            (self.owner || self.group, "-o and -g: owners and groups are not kept: leave them out, or send `tar` through a pipe"),
             (self.special_files, "-D: devices, pipes and sockets are not sent: leave it out, or send `tar` through a pipe"),
             (self.acls || self.xattrs, "-A and -X: only a replaced file's are kept: leave them out, or send `tar` through a pipe"),
-            (self.sparse, "-S: files arrive with all their zeros: leave it out, or send `tar cS` through a pipe"),
             (self.executability, "-E: -p keeps all permissions"),
             (self.one_file_system, "-x: other file systems are not told apart: --exclude the places where they are mounted"),
             (self.relative, "-R: a copy has the last name of its source: write the other names into the destination, or use --files-from"),
@@ -174,18 +160,21 @@ mod tests {
                 "--rsh=ssh",
                 "--ignore-existing",
                 "--existing",
+                "-aH",
+                "-rlptg",
+                "-avHS",
+                "--numeric-ids",
+                "--no-o --no-g",
+                "-rlogt",
             ];
             for word in taken {
                 assert!(checked(command, word).is_ok(), "{word}");
             }
-            for word in
-                ["-z", "-l", "-L", "-H", "-D", "-S", "-x", "-R", "-O", "-k", "-i", "--rsync-path x", "--timeout 9"]
-            {
+            for word in ["-z", "-L", "-D", "-x", "-R", "-O", "-k", "-i", "--rsync-path x", "--timeout 9"] {
                 let answer = format!("{:#}", checked(command, word).unwrap_err());
                 assert!(answer.contains(&format!("{}: ", word.split(' ').next().unwrap())), "{answer}");
             }
-            for (word, named) in [("-avz", "-z: "), ("-rlptgoD", "-l: "), ("-rtgov", "-o and -g"), ("-AX", "-A and -X")]
-            {
+            for (word, named) in [("-avz", "-z: "), ("-rlptgoD", "-D: "), ("-AX", "-A and -X")] {
                 assert!(format!("{:#}", checked(command, word).unwrap_err()).contains(named), "{word}");
             }
         }

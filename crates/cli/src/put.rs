@@ -41,14 +41,14 @@ Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
 /// Upload a file, a directory or standard input
 ///
 /// The server keeps the part of an interrupted upload that it has. The same command goes on from there, and skips files
-/// that the server has already. A file gets its name when all of it has arrived and its BLAKE3 is right. -a keeps times and
-/// permissions; links are not sent: `tar` them.
+/// that the server has already. A file gets its name when all of it has arrived and its BLAKE3 is right. -a keeps times,
+/// permissions, owners and links.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// What to upload: a file, a directory, or - for standard input
     ///
-    /// Several go one after the other into a directory there.
+    /// Several go one after the other into a directory there. A slash at the end means nothing: the slash of the destination decides.
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<PathBuf>,
 
@@ -70,6 +70,10 @@ pub(crate) struct Args {
     #[arg(long, aliases = ["del", "delete-before", "delete-during", "delete-delay", "delete-after"], help_heading = "What is moved")]
     delete: bool,
 
+    /// The same as --owner
+    #[arg(short = 'o', hide = true)]
+    letter_of_owner: bool,
+
     #[command(flatten)]
     choice: ChoiceArgs,
 
@@ -82,6 +86,7 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
+    let args = Args { session: args.session.keeping_owners(args.letter_of_owner), ..args };
     args.session.check()?;
     if let remote::Place::Url(url) = &args.to
         && args.sources.len() > 1

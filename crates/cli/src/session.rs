@@ -28,6 +28,14 @@ pub(crate) enum Over {
     Ssh,
 }
 
+/// How the server is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    pub(crate) over: Over,
+    /// Whether ssh started it, so that both sides act for one user.
+    pub(crate) by_ssh: bool,
+}
+
 /// As good as for ever, and still a time that a clock can show.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
@@ -110,6 +118,12 @@ impl SessionArgs {
         self.habits.answer().or_else(|| self.keep.answer()).map_or(Ok(()), |answer| Err(misuse!(answer)))
     }
 
+    /// The same, with owners kept if that was asked for by another letter.
+    pub(crate) fn keeping_owners(mut self, owner: bool) -> Self {
+        self.keep.owner |= owner;
+        self
+    }
+
     /// Tells what happens, in the way that was asked for.
     fn display(&self) -> Arc<Display> {
         Arc::new(Display::new(Style { quiet: self.log.quiet, json: self.json }))
@@ -125,19 +139,19 @@ impl SessionArgs {
     }
 
     /// The server of this URL, reached when something is asked of it.
-    fn source(&self, url: &Url, over: Over, display: &Arc<Display>, paths: &Paths) -> anyhow::Result<Source> {
+    fn source(&self, url: &Url, reach: Reach, display: &Arc<Display>, paths: &Paths) -> anyhow::Result<Source> {
         let trust = Trust::of(url.pin, self.ca.as_deref());
         let mut sender = self.sender.clone();
         sender.limit = self.limit();
         let windows = windows_within(sender.limit);
-        let algorithm = match over {
+        let algorithm = match reach.over {
             Over::Udp => sender.algorithm(None)?,
             Over::Ssh => sender.algorithm_within_ssh()?,
         };
         let dialer = dialer(trust, sender.transport(algorithm, windows, paths));
         Ok(Source::new(dialer, url.peer.clone(), self.give_up, display.clone())
             .within(windows)
-            .keeping(self.keep.keeps())
+            .keeping(self.keep.keeps(reach.by_ssh))
             .limited_to(sender.limit))
     }
 
@@ -145,15 +159,15 @@ impl SessionArgs {
     pub(crate) async fn carry_out(
         &self,
         url: &Url,
-        over: Over,
+        reach: Reach,
         display: &Arc<Display>,
         work: impl AsyncFnOnce(&Source) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let paths = match over {
+        let paths = match reach.over {
             Over::Udp => self.sender.paths(),
             Over::Ssh => Paths::none(),
         };
-        let source = self.source(url, over, display, &paths)?;
+        let source = self.source(url, reach, display, &paths)?;
         let interrupt = Interrupt::listen(1)?;
         let outcome = tokio::select! {
             outcome = work(&source) => outcome,

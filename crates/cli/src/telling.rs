@@ -26,6 +26,13 @@ impl Telling<'_> {
         match step {
             Step::Complete(place, moved) => self.display.line(&self.object("file", Some(&name(place)), moved)),
             Step::Due(place, bytes) => self.due(&name(place), bytes),
+            Step::Linked(place) => {
+                let name = name(place);
+                self.display.line(&json!({"event": "link", self.key: name}));
+                if self.dry_run {
+                    self.display.row(&format!("{} {} (link)", self.verb, shown(&name)));
+                }
+            }
             Step::Deleted(place) => {
                 let name = name(place);
                 self.display.line(&json!({"event": "deleted", self.key: name}));
@@ -102,10 +109,10 @@ impl Telling<'_> {
     }
 
     fn rehearsed(self, name: &str, tally: &Tally) {
-        let Tally { due, due_bytes, files, left, deleted, failed, .. } = tally;
+        let Tally { due, due_bytes, files, links, left, deleted, failed, .. } = tally;
         self.display
             .line(&json!({"event": "done", "dry_run": true, "due": due, "due_bytes": due_bytes, "files": files,
-            "left": left, "deleted": deleted, "failed": failed, self.key: name}));
+            "links": links, "left": left, "deleted": deleted, "failed": failed, self.key: name}));
         let gone = if *deleted > 0 { format!(", {} would be deleted", counted(*deleted)) } else { String::new() };
         let (name, due, size) = (shown(name), number_of_files(*due), Bytes::new(*due_bytes));
         self.display.conclude(&format!(
@@ -124,6 +131,7 @@ impl Telling<'_> {
             "resumed_from": resumed_from,
             "files": files,
             "failed": failed,
+            "links": tally.links,
             "left": tally.left,
             "deleted": deleted,
             "verified": unverified == 0,
@@ -135,7 +143,7 @@ impl Telling<'_> {
             some => format!("{some} not verified: the server gives no digest"),
         };
         let what = amount(bytes, resumed_from, seconds, tally.goodput());
-        let (name, files) = (shown(name), number_of_files(files));
+        let (name, files) = (shown(name), number_of_files(files) + &and_links(tally.links));
         self.display.conclude(&format!("{name}: {files}, {what}, {check}{}", left_alone(tally.left)));
     }
 
@@ -158,6 +166,14 @@ const STDOUT: &str = "standard output";
 
 fn number_of_files(files: u64) -> String {
     if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
+}
+
+fn and_links(links: u64) -> String {
+    match links {
+        0 => String::new(),
+        1 => " and 1 link".to_owned(),
+        links => format!(" and {links} links"),
+    }
 }
 
 /// Files that stayed as they were.

@@ -61,6 +61,8 @@ pub enum Step<'a, Place: ?Sized> {
     Complete(&'a Place, &'a Moved),
     /// A dry run found that the file would move, with so many bytes as far as they are known.
     Due(&'a Place, Option<u64>),
+    /// A symbolic link or a further name of a file was made, or would be.
+    Linked(&'a Place),
     /// The entry was deleted, or would be.
     Deleted(&'a Place),
 }

@@ -33,7 +33,7 @@ pub(super) async fn look(
         Look::Due(bytes) => return Ok(Look::Due(bytes)),
         Look::Spared => return Ok(Look::Spared),
     };
-    let there = source.keeps().of(there, false);
+    let there = source.keeps().of(there, false).givable();
     if !there.agree_with(Attributes::of(&tokio::fs::symlink_metadata(path).await?)) {
         if dry_run {
             return Ok(Look::Due(Some(0)));

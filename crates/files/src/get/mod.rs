@@ -10,6 +10,7 @@
 //! | `request`, `trouble` | what is asked, and what the answers mean |
 //! | `store` | where the bytes go, and what is good of what an earlier run left |
 //! | `already` | whether it is here already |
+//! | `linking` | how links arrive, and further names of files |
 //! | `listing` | what a server says is in a directory |
 //! | `claim` | whose a partial file is |
 //! | `journal` | what is known of it |
@@ -27,6 +28,7 @@ mod claim;
 pub(crate) mod dialer;
 mod gave_up;
 mod journal;
+mod linking;
 pub(crate) mod listing;
 pub(crate) mod names;
 pub(crate) mod patience;

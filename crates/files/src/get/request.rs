@@ -194,8 +194,8 @@ pub(crate) async fn listing<'room>(
     room: &'room Room,
 ) -> Result<Text<'room>, Trouble> {
     patience.ask();
-    let (response, body) =
-        patience.wait(ask(session, url, about(session, url).header(ACCEPT, "application/json"))).await?;
+    let request = session.keeps().asks_of_listing(plainly(url)).header(ACCEPT, "application/json");
+    let (response, body) = patience.wait(ask(session, url, request)).await?;
     let (version, url_text) = (Version::of(response.headers(), None), url.short());
     let mut answer = Answer { version, from: 0, has_digest: false, digest: None, body, url: url_text };
     let mut text = Vec::new();
@@ -218,8 +218,7 @@ pub(crate) async fn listing<'room>(
 
 /// A request about `url`.
 fn about(session: &Session, url: &Url) -> request::Builder {
-    let request = plainly(url);
-    if session.wants_attributes() { request.header(wire::WANT_FILE_ATTRIBUTES, "?1") } else { request }
+    session.keeps().asks(plainly(url))
 }
 
 /// Ranges and digests are about the file as it is.

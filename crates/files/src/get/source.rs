@@ -71,8 +71,8 @@ pub(crate) struct Session {
     requests: Requests,
     send_window: SendWindow,
     retired: AtomicBool,
-    /// Whether to ask for times and permissions.
-    wants_attributes: bool,
+    /// The things to ask for besides contents.
+    keeps: Keeps,
     /// How many requests were made of it.
     asked: AtomicU64,
 }
@@ -97,7 +97,7 @@ impl Session {
             })?;
         tokio::spawn(driver);
         let (retired, asked) = (AtomicBool::new(false), AtomicU64::new(0));
-        Ok(Self { dialed, requests, send_window, retired, wants_attributes: keeps.attributes(), asked })
+        Ok(Self { dialed, requests, send_window, retired, keeps: keeps.clone(), asked })
     }
 
     /// Of what was written at most so much is not acknowledged.
@@ -121,9 +121,9 @@ impl Session {
         self.requests.clone()
     }
 
-    /// Whether to ask for times and permissions.
-    pub(crate) const fn wants_attributes(&self) -> bool {
-        self.wants_attributes
+    /// The things to ask for besides contents.
+    pub(crate) const fn keeps(&self) -> &Keeps {
+        &self.keeps
     }
 
     fn alive(&self) -> bool {
@@ -221,7 +221,7 @@ impl Source {
 
     /// The attributes of these that a new file here gets: the time in any case.
     pub(crate) fn kept(&self, attributes: Attributes) -> Attributes {
-        Attributes { modified: attributes.modified, ..self.keeps.of(attributes, false) }
+        Attributes { modified: attributes.modified, ..self.keeps.of(attributes, false).givable() }
     }
 
     pub(crate) const fn features(&self) -> &tokio::sync::OnceCell<String> {

@@ -354,6 +354,7 @@ impl Arriving<'_, '_> {
                 Some(store) => store,
                 None => off_thread(move || Store::new(&target, header, attributes)).await?,
             };
+            let store = store.sparsely(self.source.keeps().sparse);
             if let Some(size) = self.version.as_ref().and_then(|version| version.size) {
                 store.has_room(size)?;
             }

@@ -5,6 +5,7 @@
 
 use super::abreast::Abreast;
 use super::already;
+use super::linking::{self, Linking, What};
 use super::listing::{self, Bounds, Entry, Kind, Listing, MOST_ENTRIES};
 use super::names::{self, brief};
 use super::place_error::PlaceError;
@@ -29,7 +30,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use pcc_net::percent;
 use pcc_net::url::Url;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,6 +38,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Levels of directories: a server that links to itself has an end.
 const DEEPEST: usize = 64;
+
+/// Characters of what a server calls a file that has several names.
+const MOST_OF_SAME: usize = 64;
 
 /// A directory here and there.
 #[derive(Debug)]
@@ -77,12 +81,22 @@ struct Wanted {
     replaces: bool,
 }
 
+/// Links of a directory, or further names in it.
+struct Links {
+    directory: Arc<Directory>,
+    links: Vec<Linking>,
+    /// Whether directories of these names are to go.
+    replaces: bool,
+}
+
 enum Job {
     List(Directory),
     Fetch(Wanted),
+    Link(Links),
 }
 
 enum Done {
+    Linked(Arc<Directory>, anyhow::Result<Vec<(Linking, linking::Outcome)>>),
     Listed(Directory, anyhow::Result<Listing>),
     Fetched(Wanted, anyhow::Result<Look<Moved>>),
 }
@@ -115,6 +129,10 @@ struct Walk<'a> {
     /// Directories, those above before those below, and what they get once nothing more comes into them.
     described: RefCell<Vec<(PathBuf, Attributes)>>,
     held: RefCell<Vec<Held>>,
+    /// The first names of files that have several, by what the server calls them, below the destination.
+    firsts: RefCell<HashMap<String, PathBuf>>,
+    /// The other names: they come once all files are here.
+    twins: RefCell<Vec<Links>>,
     /// Entries that somebody listed, and that the server has not told of.
     unseen: RefCell<HashSet<PathBuf>>,
     /// Entries that were removed for a file, and of which nobody was told yet.
@@ -139,6 +157,8 @@ pub(super) async fn fetch_tree(
         bounds: Bounds::default(),
         described: RefCell::default(),
         held: RefCell::default(),
+        firsts: RefCell::default(),
+        twins: RefCell::default(),
         unseen: choice.listed.as_ref().map(|listed| listed.paths().clone()).unwrap_or_default().into(),
         removed: RefCell::default(),
     };
@@ -161,6 +181,7 @@ pub(super) async fn fetch_tree(
         });
         let is_listing = matches!(next, Some(Done::Listed(..)));
         match next {
+            None if !walk.twins.borrow().is_empty() => waiting.extend(walk.twins.take().into_iter().map(Job::Link)),
             None => {
                 let held = walk.held.take();
                 if choice.delete && walk.delete(&core::mem::take(&mut surplus), &mut tree, each)? {
@@ -194,6 +215,14 @@ pub(super) async fn fetch_tree(
                 let path = wanted.path();
                 walk.held.borrow_mut().push(Held { job: Job::Fetch(wanted), path, entries: 1, why });
             }
+            Some(Done::Linked(directory, Ok(outcomes))) => {
+                walk.tell_removed(&mut tree, each);
+                walk.linked(&directory, outcomes, &mut tree, &mut surplus, each)?;
+            }
+            Some(Done::Linked(directory, Err(error))) if concerns_one(&error) => {
+                walk.tell_removed(&mut tree, each);
+                tree.fail(source, &directory.path, 1, &error);
+            }
             Some(Done::Listed(directory, Ok(listing))) => {
                 let below = walk.unfold(directory, listing, &mut tree, &mut surplus)?;
                 unlisted += below.iter().filter(|job| matches!(job, Job::List(_))).count();
@@ -208,7 +237,9 @@ pub(super) async fn fetch_tree(
                 walk.tell_removed(&mut tree, each);
                 tree.fail(source, &wanted.path(), 1, &error);
             }
-            Some(Done::Listed(_, Err(error)) | Done::Fetched(_, Err(error))) => return Err(error),
+            Some(Done::Listed(_, Err(error)) | Done::Fetched(_, Err(error)) | Done::Linked(_, Err(error))) => {
+                return Err(error);
+            }
         }
         unlisted -= usize::from(is_listing);
         if is_listing && unlisted == 0 {
@@ -235,7 +266,7 @@ impl Job {
     /// Bytes that come, as far as the server has told.
     fn size(&self) -> Option<u64> {
         match self {
-            Self::List(_) => None,
+            Self::List(_) | Self::Link(_) => None,
             Self::Fetch(wanted) => wanted.size,
         }
     }
@@ -245,6 +276,7 @@ impl Job {
         match self {
             Self::List(directory) => Self::List(Directory { is_cleared: true, ..directory }),
             Self::Fetch(wanted) => Self::Fetch(Wanted { replaces: true, ..wanted }),
+            Self::Link(links) => Self::Link(Links { replaces: true, ..links }),
         }
     }
 
@@ -253,6 +285,10 @@ impl Job {
             Self::List(directory) => {
                 let listing = listing::list(walk.source, &directory.url, &walk.bounds).await;
                 Done::Listed(directory, listing)
+            }
+            Self::Link(links) => {
+                let directory = links.directory.clone();
+                Done::Linked(directory, links.make(walk).await)
             }
             Self::Fetch(wanted) => {
                 let fetched = wanted.fetch(walk).await;
@@ -310,14 +346,17 @@ impl Walk<'_> {
         let directory = Arc::new(directory);
         let taken = (directory.depth == 0).then_some(&self.choice.taken);
         let mut names: HashSet<_> = taken.into_iter().flatten().map(|name| filename::folded(name)).collect();
-        let (mut files, mut directories) = (Vec::new(), Vec::new());
+        let (mut files, mut directories, mut links) = (Vec::new(), Vec::new(), Vec::new());
         for entry in listing.entries {
-            match place(&directory, &entry.name, entry.kind, &mut names) {
-                Ok(Some(sub)) => {
+            let placed = place(&directory, &entry.name, entry.kind, &mut names);
+            match placed.and_then(|sub| Ok((sub, self.link_of(&below, &entry)?))) {
+                Ok((_, Some(what))) => links.push(Linking { name: entry.name, what }),
+                Ok((None, None)) if self.is_twin(&directory, &below, &entry) => {}
+                Ok((Some(sub), _)) => {
                     let is_cleared = directory.is_cleared && self.choice.dry_run;
                     directories.push(Job::List(Directory { is_cleared, ..sub }));
                 }
-                Ok(None) => {
+                Ok((None, _)) => {
                     self.source.watch().found(entry.size);
                     let (directory, size) = (directory.clone(), entry.size);
                     let modified =
@@ -340,7 +379,79 @@ impl Walk<'_> {
         // Taken from the end: its files in their order, then its directories.
         directories.reverse();
         directories.extend(files.into_iter().rev());
+        directories.extend((!links.is_empty()).then_some(Job::Link(Links { directory, links, replaces: false })));
         Ok(directories)
+    }
+
+    /// The link that this entry of the directory `below` the top is, where links are kept. Or why it is left out.
+    fn link_of(&self, below: &Path, entry: &Entry) -> Result<Option<What>, String> {
+        let keeps = self.source.keeps();
+        if !keeps.links || !(entry.link || entry.kind == Kind::Link) {
+            return Ok(None);
+        }
+        match (&entry.target, entry.kind) {
+            (Some(target), Kind::Link) => {
+                linking::check(&below.join(&entry.name), target, keeps.links_out)?;
+                let attributes = Attributes { mode: None, ..keeps.of(entry.attributes(), false) };
+                Ok(Some(What::Link(target.clone(), attributes)))
+            }
+            (_, Kind::File | Kind::Directory) => Err("it is a link, and the `pcc` of the server is too old to say where to: renew it \
+                 there, or add --no-links to have what it leads to"
+                .to_owned()),
+            _ => Err("it is a link that leads out of what the server serves, or to a name that is not UTF-8; over ssh a link may lead out"
+                .to_owned()),
+        }
+    }
+
+    /// Notes an entry that is a further name of a file, where these are kept.
+    fn is_twin(&self, directory: &Arc<Directory>, below: &Path, entry: &Entry) -> bool {
+        let Some(same) = entry.same.as_ref().filter(|_| self.source.keeps().hard_links && entry.kind == Kind::File)
+        else {
+            return false;
+        };
+        let mut firsts = self.firsts.borrow_mut();
+        let Some(first) = firsts.get(same) else {
+            firsts.insert(same.chars().take(MOST_OF_SAME).collect(), below.join(&entry.name));
+            return false;
+        };
+        let links = vec![Linking { name: entry.name.clone(), what: What::SameAs(first.clone()) }];
+        self.twins.borrow_mut().push(Links { directory: directory.clone(), links, replaces: false });
+        true
+    }
+
+    /// Counts links that are here, and notes what is in their way.
+    fn linked(
+        &self,
+        directory: &Arc<Directory>,
+        outcomes: Vec<(Linking, linking::Outcome)>,
+        tree: &mut Tally,
+        surplus: &mut Surplus,
+        each: Each<'_>,
+    ) -> anyhow::Result<()> {
+        for (linking, outcome) in outcomes {
+            let path = directory.path.join(&linking.name);
+            match outcome {
+                Ok(None) => tree.left += 1,
+                Ok(Some(changes)) => {
+                    tree.links += 1;
+                    if changes {
+                        each(Step::Linked(&path));
+                    }
+                }
+                Err(linking::Refused::InTheWay) => {
+                    let why = InTheWay { path: path.clone(), is: "a directory" }.into();
+                    let job = Job::Link(Links { directory: directory.clone(), links: vec![linking], replaces: false });
+                    if self.may_clear(&why, &path, false, surplus) {
+                        self.held.borrow_mut().push(Held { job, path, entries: 1, why });
+                    } else {
+                        tree.fail(self.source, &path, 1, &why);
+                    }
+                }
+                Err(linking::Refused::Other(error)) if concerns_one(&error) => tree.fail(self.source, &path, 1, &error),
+                Err(linking::Refused::Other(error)) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Whether this entry of the directory `below` the top is to be had at all.
@@ -492,7 +603,7 @@ fn place(
         return Err("another entry or source has that name already, or one that is the same on this system".to_owned());
     }
     match kind {
-        Kind::File => Ok(None),
+        Kind::File | Kind::Link => Ok(None),
         Kind::Directory if directory.depth + 1 >= DEEPEST => Err(format!("it is more than {DEEPEST} levels deep")),
         Kind::Directory => {
             let (url, path) = (child(&directory.url, name, "/")?, directory.path.join(name));
@@ -527,6 +638,35 @@ fn is_free(path: &Path) -> anyhow::Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(found) if !found.is_dir() => Err(InTheWay { path: path.to_owned(), is: "not a directory" }.into()),
         _ => Ok(()),
+    }
+}
+
+impl Links {
+    async fn make(self, walk: &Walk<'_>) -> anyhow::Result<Vec<(Linking, linking::Outcome)>> {
+        let Self { directory, links, replaces } = self;
+        if !walk.choice.dry_run {
+            directory.make()?;
+        }
+        if replaces && !walk.choice.dry_run {
+            for linking in &links {
+                let path = directory.path.join(&linking.name);
+                if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+                    walk.make_way(&path).await?;
+                }
+            }
+        }
+        let below = directory.path.strip_prefix(walk.into).unwrap_or(&directory.path).to_owned();
+        let (top, choice) = (walk.into.to_owned(), walk.choice.clone());
+        let is_rehearsed = choice.dry_run && (replaces || directory.is_cleared);
+        off_thread(move || {
+            let make = |linking: Linking| {
+                let outcome =
+                    if is_rehearsed { Ok(Some(true)) } else { linking::make(&top, &below, &linking, &choice) };
+                (linking, outcome)
+            };
+            Ok(links.into_iter().map(make).collect())
+        })
+        .await
     }
 }
 

@@ -3,6 +3,7 @@
 use super::content::Content;
 use super::exchange::InTheWay;
 use super::features;
+use super::link;
 use super::look::{is_spared, look};
 use super::surplus::{Place, Surplus};
 use super::target::Target;
@@ -54,8 +55,9 @@ pub(crate) async fn directory(
     each: &(dyn Fn(Step<'_, Url>) + Sync),
 ) -> anyhow::Result<Tally> {
     allow_descriptors();
-    let (root, chosen, begun) = (dir.to_owned(), choice.clone(), std::time::Instant::now());
-    let listed = tokio::task::spawn_blocking(move || tree::list(&root, &chosen)).await;
+    let begun = std::time::Instant::now();
+    let (root, chosen, keeps) = (dir.to_owned(), choice.clone(), source.keeps().clone());
+    let listed = tokio::task::spawn_blocking(move || tree::list(&root, &chosen, &keeps)).await;
     let tree = listed.context("a thread for files failed")?;
     let mut sent = Tally::default();
     for (file, reason) in &tree.skipped {
@@ -74,7 +76,10 @@ pub(crate) async fn directory(
     }
     tree.files.iter().for_each(|file| source.watch().found(file.size));
     source.watch().found_all();
-    let sending = Sending { source, dir, choice, to: &to, each };
+    if tree.files.iter().any(|file| file.link.is_some()) && !choice.dry_run {
+        features::require(source, &to(Path::new(""), false)?, "links", "links (-l, -H)").await?;
+    }
+    let sending = Sending { source, dir, top: url, choice, to: &to, each };
     let (directories, files) = (tree.directories.iter().collect(), tree.files.iter().collect());
     let mut missing = sending.send(directories, files, &mut sent).await?;
     // A list leaves open what else there is.
@@ -99,9 +104,17 @@ pub(crate) async fn directory(
 struct Sending<'a, To> {
     source: &'a Source,
     dir: &'a Path,
+    top: &'a Url,
     choice: &'a Choice,
     to: &'a To,
     each: &'a (dyn Fn(Step<'_, Url>) + Sync),
+}
+
+/// The outcome of an entry.
+enum Sent {
+    File(Look<Moved>),
+    /// It is a link there, or a further name; and whether it was none.
+    Link(bool),
 }
 
 /// The entries that did not get there, and why.
@@ -164,8 +177,27 @@ impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
         let is_below = |path: &Path| path.ancestors().skip(1).any(|above| lacking.contains(above));
         missing.directories.retain(|(sub, _)| !is_below(sub));
         let new = &new;
+        // A file is there before it gets another name.
+        let (names, files): (Vec<_>, Vec<_>) = files
+            .into_iter()
+            .filter(|file| !is_below(&file.path))
+            .partition(|file| matches!(file.link, Some(tree::Link::SameAs(_))));
+        for files in [files, names] {
+            self.send_files(files, new, sent, &mut missing).await?;
+        }
+        Ok(missing)
+    }
+
+    /// Sends these, side by side.
+    async fn send_files<'a>(
+        &self,
+        files: Vec<&'a tree::File>,
+        new: &HashSet<&Path>,
+        sent: &mut Tally,
+        missing: &mut Missing<'a>,
+    ) -> anyhow::Result<()> {
         let (mut waiting, mut under_way, mut abreast) =
-            (files.into_iter().filter(|file| !is_below(&file.path)), FuturesUnordered::new(), Abreast::default());
+            (files.into_iter(), FuturesUnordered::new(), Abreast::default());
         loop {
             while abreast.has_room()
                 && let Some(file) = waiting.next()
@@ -174,15 +206,21 @@ impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
                 let is_new = file.path.parent().is_some_and(|dir| new.contains(dir));
                 under_way.push(async move { (file, self.send_file(file, is_new).await) });
             }
-            let Some((file, outcome)) = under_way.next().await else { return Ok(missing) };
+            let Some((file, outcome)) = under_way.next().await else { return Ok(()) };
             abreast.end(file.size);
             match outcome {
-                Ok((Look::There(uploaded), to)) => {
+                Ok((Sent::Link(changes), to)) => {
+                    sent.links += 1;
+                    if changes {
+                        (self.each)(Step::Linked(&to));
+                    }
+                }
+                Ok((Sent::File(Look::There(uploaded)), to)) => {
                     sent.add(&uploaded);
                     (self.each)(Step::Complete(&to, &uploaded));
                 }
-                Ok((Look::Spared, _)) => sent.left += 1,
-                Ok((Look::Due(bytes), to)) => {
+                Ok((Sent::File(Look::Spared), _)) => sent.left += 1,
+                Ok((Sent::File(Look::Due(bytes)), to)) => {
                     sent.add_due(bytes);
                     (self.each)(Step::Due(&to, bytes));
                 }
@@ -194,17 +232,23 @@ impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
 
     /// Whether it was not there.
     async fn make(&self, sub: &Path) -> anyhow::Result<bool> {
-        upload::make_directory(self.source, &(self.to)(sub, false)?).await
+        upload::make_directory(self.source, &(self.to)(sub, false)?, sub.as_os_str().is_empty()).await
     }
 
-    async fn send_file(&self, file: &tree::File, is_new: bool) -> anyhow::Result<(Look<Moved>, Url)> {
+    async fn send_file(&self, file: &tree::File, is_new: bool) -> anyhow::Result<(Sent, Url)> {
         let outcome = async {
             let target = (self.to)(&file.path, is_new)?;
+            if let Some(link) = &file.link {
+                let path = self.dir.join(&file.path);
+                let changes = link::send(self.source, self.top, &path, &target, link, self.choice.dry_run).await?;
+                self.source.watch().complete(file.size, 0);
+                return Ok((Sent::Link(changes), target.url));
+            }
             let content = Content::file(&self.dir.join(&file.path), &target.url)?;
             let found = if is_spared(self.source, &content, &target, self.choice.spared).await? {
                 Look::Spared
             } else if self.choice.dry_run {
-                look(self.source, &content, &target.url).await?
+                look(self.source, &content, &target).await?
             } else {
                 Look::There(upload::upload(self.source, content, &target).await?)
             };
@@ -213,7 +257,7 @@ impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
                 Look::Spared => self.source.watch().complete(file.size, 0),
                 Look::Due(_) => {}
             }
-            Ok::<_, anyhow::Error>((found, target.url))
+            Ok::<_, anyhow::Error>((Sent::File(found), target.url))
         };
         outcome.await.with_context(|| format!("{} is not there", file.path.display()))
     }

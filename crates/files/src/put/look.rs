@@ -2,13 +2,13 @@
 
 use super::content::Content;
 use super::exchange::InTheWay;
+use super::link;
 use super::target::Target;
 use crate::choice::{Look, Spared};
 use crate::get::source::Source;
 use crate::get::transfer::ask;
 use crate::get::trouble::Refused;
 use crate::moved::Moved;
-use pcc_net::url::Url;
 use std::time::Instant;
 
 /// Whether the file there stays as it is, whatever is here.
@@ -40,7 +40,8 @@ pub(super) async fn is_spared(
 }
 
 /// Compares what is here with what is at the server.
-pub(super) async fn look(source: &Source, content: &Content, url: &Url) -> anyhow::Result<Look<Moved>> {
+pub(super) async fn look(source: &Source, content: &Content, target: &Target) -> anyhow::Result<Look<Moved>> {
+    let url = &target.url;
     let begun = Instant::now();
     let there = match ask(source, url, false).await {
         // A file that cannot be read may be replaced.
@@ -58,7 +59,7 @@ pub(super) async fn look(source: &Source, content: &Content, url: &Url) -> anyho
     };
     let digest = content.digest().await?;
     let there = ask(source, url, true).await?;
-    if there.digest != Some(digest) {
+    if there.digest != Some(digest) || source.keeps().links && link::is_link(source, target).await? {
         return Ok(Look::Due(Some(bytes)));
     }
     if !source.keeps().of(content.attributes(), false).agree_with(there.version.attributes) {

@@ -12,12 +12,14 @@
 //! | `once` | what is special about standard input, and files like it: they cannot be read twice |
 //! | `directory` | how a whole directory gets there |
 //! | `surplus` | what is there and not here |
+//! | `link` | what has no content of its own |
 //! | `tree` | what a directory holds |
 
 mod content;
 mod directory;
 mod exchange;
 mod features;
+mod link;
 mod look;
 mod once;
 mod progress;
@@ -63,7 +65,7 @@ pub async fn chosen(source: &Source, path: &Path, url: &Url, token: &str, choice
         return Ok(Look::Spared);
     }
     if choice.dry_run {
-        return Ok(look::look(source, &content, url).await?);
+        return Ok(look::look(source, &content, &target).await?);
     }
     upload::upload(source, content, &target).await.map(Look::There).map_err(Error::from)
 }
@@ -79,7 +81,7 @@ pub async fn stdin(source: &Source, url: &Url, token: &str) -> Result<Moved> {
 ///
 /// Errors: as of [`file()`].
 pub async fn look(source: &Source, path: &Path, url: &Url) -> Result<Look<Moved>> {
-    Ok(look::look(source, &Content::file(path, url)?, url).await?)
+    Ok(look::look(source, &Content::file(path, url)?, &to(url, "")).await?)
 }
 
 /// Uploads a directory with what is chosen of it; `each` hears of each file.

@@ -60,6 +60,7 @@ fn served(dir: &Path) -> (Server, Url) {
         identity: Identity::generate().unwrap(),
         token: Some(Token::new("token")),
         may_delete: true,
+        same_user: true,
         tunnels: None,
         transport: Arc::new(|_, windows| transport::config(&Algorithm::default(), windows)),
         guests: Guests::new(16, 16),
@@ -171,7 +172,7 @@ async fn attributes_go_with_the_file_and_later_without_it() {
         let there = served_dir.join("file").metadata().unwrap();
         let same = there.modified().unwrap() == modified && there.permissions().mode() & 0o7777 == mode & 0o777;
         assert_eq!(same, kept, "{mode:o}: {there:?}");
-        let found = look(&source, &Content::file(&path, &url).unwrap(), &url).await.unwrap();
+        let found = look(&source, &Content::file(&path, &url).unwrap(), &target(&url)).await.unwrap();
         assert!(matches!(found, crate::Look::There(_)), "{mode:o}: a dry run has nothing to do");
     }
 }
@@ -337,7 +338,7 @@ async fn a_file_in_the_place_of_a_directory_is_named_as_what_is_wrong() {
     let below = below(&url, "new").unwrap();
     let content = Content::file(&path, &below).unwrap();
     for error in [
-        make_directory(&source, &target(&below)).await.unwrap_err(),
+        make_directory(&source, &target(&below), true).await.unwrap_err(),
         upload(&source, content, &target(&below)).await.expect_err("there is no room for it"),
     ] {
         let error = format!("{error:#}");

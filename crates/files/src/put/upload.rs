@@ -67,19 +67,22 @@ pub(super) async fn upload(source: &Source, content: Content, target: &Target) -
 }
 
 /// Makes a directory there, and those above it. Answers whether it is new, so that nothing can be in it.
-pub(super) async fn make_directory(source: &Source, target: &Target) -> anyhow::Result<bool> {
+pub(super) async fn make_directory(source: &Source, target: &Target, is_top: bool) -> anyhow::Result<bool> {
     let request = target.request(Method::PUT, &target.directory()?);
+    // The link that the user names is followed, and one below it is no directory.
+    let request = if is_top { request } else { source.keeps().asks_for_links(request) };
     Ok(exchange::ask(source, target, request, &[]).await? == StatusCode::CREATED)
 }
 
 /// Gives a directory there the time and the permissions of one here.
 pub(super) async fn describe_directory(source: &Source, target: &Target, attributes: Attributes) -> anyhow::Result<()> {
-    let request = described(target.request(Method::PATCH, &target.directory()?), attributes);
+    let request = target.request(Method::PATCH, &target.directory()?);
+    let request = described(request, attributes, !source.keeps().numeric_ids);
     exchange::ask(source, target, request, &[]).await.map(drop)
 }
 
-fn described(request: request::Builder, attributes: Attributes) -> request::Builder {
-    attributes.fields().fold(request, |request, (name, value)| request.header(name, value))
+pub(super) fn described(request: request::Builder, attributes: Attributes, with_names: bool) -> request::Builder {
+    attributes.fields(with_names).fold(request, |request, (name, value)| request.header(name, value))
 }
 
 /// One upload.
@@ -175,12 +178,16 @@ impl<'a> One<'a> {
         self.source.keeps().of(self.content.attributes(), false)
     }
 
+    fn described(&self, request: request::Builder) -> request::Builder {
+        described(request, self.attributes(), !self.source.keeps().numeric_ids)
+    }
+
     /// Gives them to a file that has the right content, if it has others.
     async fn describe(&mut self, session: &Session, found: Attributes) -> Result<(), Trouble> {
         if self.attributes().agree_with(found) {
             return Ok(());
         }
-        let request = described(self.target.request(Method::PATCH, &self.target.url), self.attributes());
+        let request = self.described(self.target.request(Method::PATCH, &self.target.url));
         let request = request.body(()).context("could not form the request")?;
         let patience = &mut self.progress.patience;
         Exchange::open(patience, session, self.target, request).await?.finish(patience).await.map(drop)
@@ -189,9 +196,8 @@ impl<'a> One<'a> {
     /// How much of it the server has.
     async fn there(&mut self, session: &Session) -> Result<There, Trouble> {
         let mut request = self.request(Method::HEAD)?;
-        if self.source.keeps().attributes() {
-            request = request.header(wire::WANT_FILE_ATTRIBUTES, "?1");
-        }
+        let keeps = self.source.keeps();
+        request = keeps.asks_for_links(keeps.asks(request));
         let request = request.body(()).context("could not form the request")?;
         let patience = &mut self.progress.patience;
         let exchange = Exchange::open(patience, session, self.target, request).await?;
@@ -228,7 +234,8 @@ impl<'a> One<'a> {
             .header(http::header::CONTENT_TYPE, wire::PARTIAL_UPLOAD_TYPE)
             .header(wire::UPLOAD_OFFSET, at)
             .header(wire::UPLOAD_COMPLETE, if complete { "?1" } else { "?0" });
-        let builder = described(builder, self.attributes());
+        let builder = self.described(builder);
+        let builder = if self.source.keeps().sparse { builder.header(wire::UPLOAD_SPARSE, "?1") } else { builder };
         let builder = match &self.target.backup {
             Some(backup) => builder.header(wire::UPLOAD_BACKUP, encode_segment(backup.suffix())),
             None => builder,

@@ -13,6 +13,7 @@ use super::path::{SafePath, Unsafe};
 use super::service::{Asker, HANDSHAKE, Service, told};
 use super::stream::Stream;
 use super::upload;
+use crate::wire;
 use core::net::SocketAddr;
 use core::time::Duration;
 use h3::error::{Code, StreamError};
@@ -215,6 +216,9 @@ pub(super) async fn handle(service: &Service, asker: &Asker, mut request: Reques
     if lease.is_none() {
         forget(&mut request);
     }
+    if !service.same_user {
+        OWNERS.into_iter().for_each(|field| drop(request.headers_mut().remove(field)));
+    }
     // The address of a private directory is in no log.
     let path = match request.uri().authority().filter(|_| *request.method() == Method::CONNECT) {
         Some(destination) => Some(destination.as_str()),
@@ -253,6 +257,9 @@ pub(super) async fn handle(service: &Service, asker: &Asker, mut request: Reques
         error,
     });
 }
+
+/// Owners are for the user who runs the server.
+const OWNERS: [http::HeaderName; 3] = [wire::WANT_FILE_OWNERS, wire::FILE_OWNER, wire::FILE_GROUP];
 
 /// The client's name for itself, as far as the log has room for it.
 fn agent(request: &Request<()>) -> Option<String> {

@@ -4,7 +4,7 @@ use super::answer::{self, Outcome, response};
 use super::body::{self, Ahead, Sent};
 use super::broken::Broken;
 use super::conditions::{Current, Plan, plan};
-use super::listing::{Form, Listing, Place};
+use super::listing::{Form, Links, Listing, Place};
 use super::part::{Part, SecondLook};
 use super::path::SafePath;
 use super::root::{Found, Opened, Root};
@@ -12,12 +12,13 @@ use super::service::Asker;
 use super::service::Service;
 use super::stream::Stream;
 use super::unmeasured;
-use crate::wire;
+use crate::{symlink, wire};
 use blake3::Hash;
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::response::Builder;
 use http::{Method, Request, StatusCode};
+use pcc_net::percent;
 use std::io;
 use std::time::SystemTime;
 
@@ -35,6 +36,15 @@ pub(super) async fn answer(
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
     let head_only = request.method() == Method::HEAD;
+    if head_only
+        && wire::wants_links(request.headers())
+        && let Some(target) = link_at(&service.root, path.clone()).await
+    {
+        let stays = symlink::stays_inside(&path.to_path(), &target);
+        let told = if service.same_user || stays { target } else { String::new() };
+        let builder = response(StatusCode::OK).header(wire::FILE_LINK, percent::encode_segment(&told));
+        return answer::send(stream, builder, Bytes::new(), true).await;
+    }
     match find(&service.root, path.clone()).await {
         Ok(Found::File(_) | Found::Unmeasured(_)) if path.directory => {
             answer::refuse(stream, StatusCode::NOT_FOUND, "not a directory").await
@@ -49,7 +59,13 @@ pub(super) async fn answer(
         }
         Ok(Found::Directory(_)) if !path.directory => redirect(stream, request).await,
         Ok(Found::Directory(dir)) => {
-            let place = Place::new(dir, service.root.clone(), path.to_path());
+            let links = Links {
+                as_links: wire::wants_links(request.headers()),
+                names: wire::wants_names(request.headers()),
+                leading_out: service.same_user,
+                owners: wire::wants_owners(request.headers()),
+            };
+            let place = Place::new(dir, service.root.clone(), path.to_path()).with_links(links);
             let ahead = Ahead::new(&service.ahead, asker.network());
             list(request.headers(), &path, place, ahead, stream, head_only).await
         }
@@ -60,6 +76,13 @@ pub(super) async fn answer(
             answer::refuse(stream, status, why).await
         }
     }
+}
+
+/// The text of the link that is there, if it is one.
+async fn link_at(root: &Root, path: SafePath) -> Option<String> {
+    let root = root.clone();
+    let text = tokio::task::spawn_blocking(move || root.link_at(&path)).await;
+    text.ok().flatten()
 }
 
 async fn find(root: &Root, path: SafePath) -> io::Result<Found> {

@@ -5,6 +5,7 @@ use super::partial;
 use super::refused::Refused;
 use crate::attributes::{self, Attributes};
 use crate::choice::Backup;
+use crate::owners::{self, Kind};
 use crate::serve::token::Token;
 use crate::wire;
 use blake3::Hash;
@@ -30,6 +31,8 @@ pub(super) struct Part {
     pub(super) attributes: Attributes,
     /// Keeps the file that has the name now.
     pub(super) backup: Option<Backup>,
+    /// Whether stretches of zeros take no room.
+    pub(super) sparse: bool,
 }
 
 /// Whether what arrived is of use if the rest does not.
@@ -54,6 +57,7 @@ impl Part {
         let digest = wire::digest_of(headers).map_err(|_| Malformed(wire::REPR_DIGEST))?;
         let body = field(headers, header::CONTENT_LENGTH, number)?;
         let attributes = attributes(request)?;
+        let sparse = field(headers, wire::UPLOAD_SPARSE, boolean)?.unwrap_or(false);
         let backup = field(headers, wire::UPLOAD_BACKUP, |text| Backup::new(&percent::decode(text)?).ok())?;
         let Some(id) = id(request) else {
             // An ordinary PUT (RFC 9110 §9.3.4): all of the file, under an identity of its own.
@@ -67,6 +71,7 @@ impl Part {
                 digest,
                 attributes,
                 backup,
+                sparse,
             });
         };
         let keep = match field(headers, wire::UPLOAD_KEEP, boolean)? {
@@ -85,6 +90,7 @@ impl Part {
             digest,
             attributes,
             backup,
+            sparse,
         })
     }
 }
@@ -110,6 +116,8 @@ pub(super) fn attributes(request: &Request<()>) -> Result<Attributes, Malformed>
     Ok(Attributes {
         mode: field(headers, wire::FILE_MODE, attributes::mode)?,
         modified: field(headers, wire::FILE_MODIFIED, attributes::modified)?,
+        owner: field(headers, wire::FILE_OWNER, |text| owners::read(Kind::User, text))?,
+        group: field(headers, wire::FILE_GROUP, |text| owners::read(Kind::Group, text))?,
     })
 }
 

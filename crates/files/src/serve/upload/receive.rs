@@ -72,7 +72,7 @@ async fn take(
 
     let opened = open(service, uploads, &path, &part).await;
     let mut partial = match opened {
-        Ok(partial) if partial.size() == part.offset => partial,
+        Ok(partial) if partial.size() == part.offset => partial.sparsely(part.sparse),
         Ok(partial) => {
             let builder = offset_fields(StatusCode::CONFLICT, partial.size());
             return answer::refuse_with(stream, builder, "the upload continues at Upload-Offset").await;
