@@ -154,3 +154,46 @@ fn bandwidth_is_limited_in_rsync_s_units() {
     // 300 KiB a second; a rate in bits would be eight times as slow.
     assert!(last["seconds"].as_f64().unwrap() > 1.0 && last["goodput_mbps"].as_f64().unwrap() < 3.0, "{last}");
 }
+
+#[cfg(unix)]
+#[test]
+fn links_by_url_stay_inside_both_ways() {
+    use std::os::unix::fs::symlink;
+    let (bench, server) = bench();
+    for (name, to) in [("sub/up", "../a.c"), ("sub/out", "/etc/hostname")] {
+        symlink(to, bench.path("client/tree").join(name)).unwrap();
+    }
+    let put = bench.run(&["put", "-a", "tree", &server.url("x")]);
+    assert!(put.status.code() == Some(3) && said(&put).contains("leads out of the directory"), "{}", said(&put));
+    let there = bench.path("served/x/sub");
+    assert_eq!(there.join("up").read_link().unwrap(), Path::new("../a.c"));
+    assert!(!there.join("out").is_symlink());
+    symlink("/etc/hostname", there.join("out")).unwrap();
+    let get = bench.run(&["get", "-a", &server.url("x/"), "links"]);
+    assert!(
+        get.status.code() == Some(3) && said(&get).contains("leads out of what the server serves"),
+        "{}",
+        said(&get)
+    );
+    assert!(bench.path("client/links/sub/up").is_symlink() && !bench.path("client/links/sub/out").exists());
+    let files = bench.run(&["get", "-a", "--no-links", &server.url("x/"), "files"]);
+    assert_eq!(files.status.code(), Some(3), "{}", said(&files));
+    assert_eq!(text(&bench.path("client/files/sub/up")).as_deref(), Some("a"));
+    assert!(!bench.path("client/files/sub/up").is_symlink());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_does_not_go_where_a_link_leads() {
+    let (bench, server) = bench();
+    write(&bench.path("served/x/elsewhere/mine"), "mine");
+    std::os::unix::fs::symlink("elsewhere", bench.path("served/x/sub")).unwrap();
+    let put = bench.run(&["put", "-a", "tree", &server.url("x")]);
+    assert!(put.status.code() == Some(3) && said(&put).contains("nothing of sub is there"), "{}", said(&put));
+    assert_eq!(files(&bench.path("served/x/elsewhere")), ["mine"]);
+    std::fs::write(bench.path("served/x/again"), "a").unwrap();
+    std::fs::remove_file(bench.path("served/x/a.c")).unwrap();
+    std::os::unix::fs::symlink("again", bench.path("served/x/a.c")).unwrap();
+    bench.run(&["put", "-a", "tree", &server.url("x")]);
+    assert!(!bench.path("served/x/a.c").is_symlink(), "a link to the same content is no file");
+}

@@ -349,7 +349,7 @@ impl Walk<'_> {
         let (mut files, mut directories, mut links) = (Vec::new(), Vec::new(), Vec::new());
         for entry in listing.entries {
             let placed = place(&directory, &entry.name, entry.kind, &mut names);
-            match placed.and_then(|sub| Ok((sub, self.link_of(&below, &entry)?))) {
+            match self.link_of(&below, &entry).and_then(|link| Ok((placed?, link))) {
                 Ok((_, Some(what))) => links.push(Linking { name: entry.name, what }),
                 Ok((None, None)) if self.is_twin(&directory, &below, &entry) => {}
                 Ok((Some(sub), _)) => {
@@ -467,10 +467,15 @@ impl Walk<'_> {
             return if directory.is_cleared { Ok(()) } else { is_free(&directory.path) };
         }
         match directory.depth {
-            0 => has_room(directory, listing).and_then(|()| directory.make()),
+            0 => self.has_room(directory, listing).and_then(|()| directory.make()),
             _ if is_empty => directory.make(),
-            _ => is_free(&directory.path).and_then(|()| has_room(directory, listing)),
+            _ => is_free(&directory.path).and_then(|()| self.has_room(directory, listing)),
         }
+    }
+
+    fn has_room(&self, directory: &Directory, listing: &Listing) -> anyhow::Result<()> {
+        // Nobody knows how much of a file is holes.
+        if self.source.keeps().sparse { Ok(()) } else { has_room(directory, listing) }
     }
 
     /// Counts entries of which nothing is known but that they are there.

@@ -401,3 +401,14 @@ async fn a_further_name_of_a_file_that_never_came_is_missing() {
     assert_eq!((tree.files, tree.links, tree.failed), (1, 1, 2));
     assert_eq!(std::fs::read(place.file().join("b")).unwrap(), b"x");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_with_holes_may_be_larger_than_the_disk() {
+    let entries = r#"[{"name":"a","type":"file","size":1152921504606846976}]"#;
+    let server = Fake::new([("/d/", Page::of(entries)), ("/d/a", Page::of("x"))]);
+    let place = Place::new();
+    let full = server.keep("/d/", &place, crate::Keeps::default()).await.unwrap_err();
+    assert!(format!("{full:#}").contains("make room"), "{full:#}");
+    let sparse = crate::Keeps { sparse: true, ..crate::Keeps::default() };
+    assert_eq!(server.keep("/d/", &place, sparse).await.unwrap().files, 1);
+}

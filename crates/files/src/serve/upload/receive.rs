@@ -147,7 +147,9 @@ fn has_left(error: &StreamError) -> bool {
 /// The partial file to write to: a new one for a body that starts at zero where there is none.
 async fn open(service: &Service, uploads: &Uploads, path: &SafePath, part: &Part) -> io::Result<Partial> {
     let (root, path, id) = (service.root.clone(), path.clone(), part.id.clone());
-    let (length, attributes, sweep) = (part.length, part.attributes, uploads.is_sweep_due(path.parent()));
+    // Nobody knows how much of a file is holes.
+    let (length, attributes, sweep) =
+        (part.length.filter(|_| !part.sparse), part.attributes, uploads.is_sweep_due(path.parent()));
     let unfinished = uploads.unfinished.clone();
     blocking(move || {
         if let Some(partial) = Partial::find(&root, &path, &id)? {
