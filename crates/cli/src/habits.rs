@@ -7,8 +7,6 @@ use std::ffi::OsString;
 /// None is listed in the help.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Habits {
-    #[arg(short = 'z', long, hide = true)]
-    compress: bool,
     #[arg(short = 'L', long, alias = "copy-links", hide = true)]
     location: bool,
     #[arg(short = 'D', long, alias = "devices", alias = "specials", hide = true)]
@@ -57,7 +55,6 @@ impl Habits {
     /// Advice in place of what was asked for; none if there is nothing to say.
     pub(crate) fn answer(&self) -> Option<&'static str> {
         [
-            (self.compress, "-z: nothing is compressed on the way: leave it out, or send `tar cz` through a pipe"),
             (self.location, "-L: no address but the one that is written is followed, and `pcc put` follows no links"),
             (self.special_files, "-D: devices, pipes and sockets are not sent: leave it out, or send `tar` through a pipe"),
             (self.acls || self.xattrs, "-A and -X: only a replaced file's are kept: leave them out, or send `tar` through a pipe"),
@@ -166,15 +163,17 @@ mod tests {
                 "--numeric-ids",
                 "--no-o --no-g",
                 "-rlogt",
+                "-avz",
+                "-avzP",
             ];
             for word in taken {
                 assert!(checked(command, word).is_ok(), "{word}");
             }
-            for word in ["-z", "-L", "-D", "-x", "-R", "-O", "-k", "-i", "--rsync-path x", "--timeout 9"] {
+            for word in ["-L", "-D", "-x", "-R", "-O", "-k", "-i", "--rsync-path x", "--timeout 9"] {
                 let answer = format!("{:#}", checked(command, word).unwrap_err());
                 assert!(answer.contains(&format!("{}: ", word.split(' ').next().unwrap())), "{answer}");
             }
-            for (word, named) in [("-avz", "-z: "), ("-rlptgoD", "-D: "), ("-AX", "-A and -X")] {
+            for (word, named) in [("-rlptgoD", "-D: "), ("-AX", "-A and -X")] {
                 assert!(format!("{:#}", checked(command, word).unwrap_err()).contains(named), "{word}");
             }
         }

@@ -60,6 +60,12 @@ pub(crate) struct KeepArgs {
     #[arg(short = 'S', long)]
     sparse: bool,
 
+    /// Compress on the way, where contents shrink and the network is what limits
+    ///
+    /// zstd at its fastest. Compressed files and fast networks are left as they are. A side that is too old for it sends everything as it is.
+    #[arg(short = 'z', long, help_heading = "Sending")]
+    compress: bool,
+
     /// Take times back from -a
     #[arg(long, alias = "no-t", hide_short_help = true)]
     no_times: bool,
@@ -94,6 +100,7 @@ impl KeepArgs {
             group: (self.archive || self.group) && !self.no_group,
             numeric_ids: self.numeric_ids,
             sparse: self.sparse,
+            compress: self.compress,
             chmod: self.chmod.iter().cloned().fold(Chmod::default(), Chmod::and),
         }
     }

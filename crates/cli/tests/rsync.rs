@@ -3,6 +3,8 @@
 mod upload;
 
 use std::path::Path;
+#[cfg(unix)]
+use std::process::Command;
 use std::process::Output;
 use std::time::{Duration, SystemTime};
 use upload::{Bench, Server, said};
@@ -196,4 +198,66 @@ fn a_directory_does_not_go_where_a_link_leads() {
     std::os::unix::fs::symlink("again", bench.path("served/x/a.c")).unwrap();
     bench.run(&["put", "-a", "tree", &server.url("x")]);
     assert!(!bench.path("served/x/a.c").is_symlink(), "a link to the same content is no file");
+}
+
+/// Text that shrinks to a half.
+fn words(bench: &Bench, name: &str) -> Vec<u8> {
+    let text: String = (0..400_000u32).map(|n| format!("{} ", n.wrapping_mul(0x9e37_79b9) % 1000)).collect();
+    let text = text.as_bytes()[..1_200_000].to_vec();
+    std::fs::write(bench.path(name), &text).unwrap();
+    text
+}
+
+#[test]
+fn text_takes_fewer_bytes_on_the_way_if_that_is_asked_for() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    let text = words(&bench, "served/text");
+    for (file, more) in [("plain", &[][..]), ("short", &["-z"])] {
+        done(&bench.run(&[&["get", &server.url("text"), file][..], more].concat()));
+        assert!(std::fs::read(bench.path("client").join(file)).unwrap() == text, "{file}");
+    }
+    let sent = || {
+        server
+            .requests()
+            .iter()
+            .filter(|of| of["method"] == "GET")
+            .map(|of| of["bytes"].as_u64().unwrap())
+            .collect::<Vec<_>>()
+    };
+    upload::wait_until("the log", || sent().len() == 2);
+    let size = text.len() as u64;
+    assert!(sent()[0] == size && sent()[1] < size * 2 / 3, "{:?} of {size}", sent());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_transfer_goes_on_compressed_or_not() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    let text = words(&bench, "served/text");
+    std::fs::write(bench.path("client/text"), &text).unwrap();
+    let (_link, port) = bench.emulate("rate=3Mbit,rtt=20ms", &server);
+    let (from, to) = (server.url_by(port, "text"), server.url_by(port, "there"));
+    for (first, then) in [(&["-z"][..], &[][..]), (&[], &["-z"]), (&["-z"], &["-z"])] {
+        for words in [["get", &from, "here"], ["put", "text", &to]] {
+            let part = bench.path("client/.here.pcc-part");
+            let arrived = || match words[0] {
+                "get" => part.metadata().map_or(0, |part| part.len()),
+                _ => bench.unfinished_bytes(),
+            };
+            let mut running = bench.spawn(&[&words[..], first].concat());
+            upload::wait_until("a part arrives", || arrived() > 300_000);
+            let interrupt = Command::new("kill").args(["-INT", &running.0.id().to_string()]).status().unwrap();
+            assert!(interrupt.success() && running.0.wait().unwrap().code() == Some(130));
+            let rest = bench.run(&[&words[..], then, &["--json"]].concat());
+            done(&rest);
+            let last = upload::lines(&rest).pop().unwrap();
+            assert!(last["resumed_from"].as_u64().unwrap() > 0 && last["verified"] == true, "{last}");
+        }
+        for path in ["client/here", "served/there"] {
+            assert!(std::fs::read(bench.path(path)).unwrap() == text, "{first:?} {then:?}");
+            std::fs::remove_file(bench.path(path)).unwrap();
+        }
+    }
 }

@@ -28,6 +28,8 @@ pub struct Keeps {
     pub hard_links: bool,
     /// Long stretches of zeros take no room where they are written.
     pub sparse: bool,
+    /// Contents are compressed on the way, where that helps.
+    pub compress: bool,
 }
 
 impl Keeps {

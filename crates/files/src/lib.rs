@@ -31,6 +31,7 @@ mod attributes;
 mod blocking;
 mod chmod;
 mod choice;
+mod coding;
 mod counted;
 mod disk;
 mod error;

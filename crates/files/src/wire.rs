@@ -3,6 +3,7 @@
 //! Digests are RFC 9530's fields with the algorithm key `blake3`, which its registry does not have: BLAKE3, 32 bytes.
 //! Uploads follow the ideas of draft-ietf-httpbis-resumable-upload; `docs/http.md` has the protocol.
 
+use crate::coding::ZSTD;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
@@ -48,12 +49,18 @@ pub(crate) const FILE_SAME_AS: HeaderName = HeaderName::from_static("file-same-a
 /// Abilities of a server that earlier ones lack, in the answer to OPTIONS.
 pub(crate) const FILE_FEATURES: HeaderName = HeaderName::from_static("file-features");
 /// All that this version has.
-pub(crate) const FEATURES: &str = "backup, links, owners, sparse";
+pub(crate) const FEATURES: &str = "backup, links, owners, sparse, zstd";
 /// The end of the name, percent-encoded, under which a replaced file is kept.
 pub(crate) const UPLOAD_BACKUP: HeaderName = HeaderName::from_static("upload-backup");
 
 /// Whether stretches of zeros are to take no room: `?1`.
 pub(crate) const UPLOAD_SPARSE: HeaderName = HeaderName::from_static("upload-sparse");
+
+/// A coding of the body that the client reads, and that the body has: `zstd`.
+pub(crate) const WANT_BODY_CODING: HeaderName = HeaderName::from_static("want-body-coding");
+pub(crate) const BODY_CODING: HeaderName = HeaderName::from_static("body-coding");
+/// Bytes of a body without its coding.
+pub(crate) const BODY_LENGTH: HeaderName = HeaderName::from_static("body-length");
 
 /// Media type of a part of an upload.
 pub(crate) const PARTIAL_UPLOAD_TYPE: &str = "application/partial-upload";
@@ -120,6 +127,19 @@ pub(crate) fn wants_links(headers: &HeaderMap) -> bool {
 /// Whether the peer wants to know which names are those of one file.
 pub(crate) fn wants_names(headers: &HeaderMap) -> bool {
     headers.get(WANT_FILE_NAMES).is_some_and(|value| value == "?1")
+}
+
+/// Whether the peer reads bodies that are compressed.
+pub(crate) fn wants_zstd(headers: &HeaderMap) -> bool {
+    headers.get(WANT_BODY_CODING).is_some_and(|value| value == ZSTD)
+}
+
+/// Whether the body is compressed. `None` if it has a coding that nobody knows here.
+pub(crate) fn is_zstd(headers: &HeaderMap) -> Option<bool> {
+    match headers.get(BODY_CODING) {
+        None => Some(false),
+        Some(value) => (value == ZSTD).then_some(true),
+    }
 }
 
 /// A field with a number, as in [`UPLOAD_OFFSET`]. `None` if it is missing or no number.

@@ -11,6 +11,19 @@ use http::{Method, StatusCode};
 ///
 /// Errors: it has not, or cannot be reached.
 pub(super) async fn require(source: &Source, target: &Target, feature: &str, option: &str) -> anyhow::Result<()> {
+    if has(source, target, feature).await? {
+        return Ok(());
+    }
+    Err(anyhow!(
+        "{}: the `pcc` of this server is too old for {option}: renew it there, or leave {option} out",
+        source.peer()
+    ))
+}
+
+/// Whether the server has this ability.
+///
+/// Errors: it cannot be reached.
+pub(super) async fn has(source: &Source, target: &Target, feature: &str) -> anyhow::Result<bool> {
     let ask = async {
         let request = target.request(Method::OPTIONS, &target.url);
         let answer = ask_for(source, target, request, &[StatusCode::METHOD_NOT_ALLOWED]).await?;
@@ -18,11 +31,5 @@ pub(super) async fn require(source: &Source, target: &Target, feature: &str, opt
         Ok::<_, anyhow::Error>(told.to_owned())
     };
     let told = source.features().get_or_try_init(|| ask).await?;
-    if told.split(',').any(|told| told.trim() == feature) {
-        return Ok(());
-    }
-    Err(anyhow!(
-        "{}: the `pcc` of this server is too old for {option}: renew it there, or leave {option} out",
-        source.peer()
-    ))
+    Ok(told.split(',').any(|told| told.trim() == feature))
 }

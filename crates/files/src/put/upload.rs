@@ -2,9 +2,12 @@
 
 use super::content::{Changed, Content, Pieces};
 use super::exchange::{self, Exchange};
+use super::features;
 use super::progress::Progress;
 use super::target::Target;
 use crate::attributes::Attributes;
+use crate::blocking::off_thread;
+use crate::coding::{Coder, ZSTD};
 use crate::failure::Failure;
 use crate::get::source::{Session, Source};
 use crate::get::trouble::{Refused, Trouble};
@@ -18,6 +21,7 @@ use core::time::Duration;
 use http::uri::PathAndQuery;
 use http::{Method, Response, StatusCode, request};
 use pcc_net::percent::encode_segment;
+use std::collections::VecDeque;
 use std::time::Instant;
 
 /// Handed to the connection at a time: with less than this a minute a server is slow, not dead.
@@ -47,6 +51,7 @@ enum There {
 pub(super) async fn upload(source: &Source, content: Content, target: &Target) -> anyhow::Result<Moved> {
     let begun = Instant::now();
     let mut one = One::new(source, content, target);
+    one.is_coded = source.keeps().compress && features::has(source, target, "zstd").await?;
     loop {
         let session = source.session().await?;
         match one.attempt(&session).await {
@@ -97,6 +102,8 @@ pub(super) struct One<'a> {
     fruitless: u8,
     /// The server has nothing of it, for all that is known.
     is_new: bool,
+    /// Whether it is compressed on the way.
+    is_coded: bool,
 }
 
 impl<'a> One<'a> {
@@ -109,6 +116,7 @@ impl<'a> One<'a> {
             progress: Progress::new(source),
             fruitless: 0,
             is_new: target.is_new,
+            is_coded: false,
         }
     }
 
@@ -259,24 +267,39 @@ impl<'a> One<'a> {
         if let Some(digest) = &digest {
             request = request.header(wire::REPR_DIGEST, wire::digest_field(digest));
         }
+        let mut coder = self.is_coded.then(Coder::default);
+        if coder.is_some() {
+            request = request.header(wire::BODY_CODING, ZSTD);
+        }
         let request = request.body(()).context("could not form the request")?;
+        let (mut on_the_way, mut written) = (Frames::from(at), 0);
         let mut hasher = Hasher::new();
         let progress = &mut self.progress;
         let mut exchange = Exchange::open(&mut progress.patience, session, self.target, request).await?;
         let mut pieces = self.content.pieces(at);
         let mut sent = at;
         'all: while let Some(mut piece) = next(&mut pieces, &mut exchange, session, progress, for_input).await? {
+            sent += piece.len() as u64;
+            if digest.is_some() {
+                hasher.update(&piece);
+            }
+            if let Some(mut its) = coder.take() {
+                let framed = off_thread(move || {
+                    let frame = its.frame(&piece);
+                    Ok((its, frame))
+                });
+                let (its, frame) = framed.await?;
+                (coder, piece) = (Some(its), frame.into());
+            }
+            on_the_way.add(written + piece.len() as u64, sent);
             while !piece.is_empty() {
                 let part = piece.split_to(piece.len().min(PART));
-                sent += part.len() as u64;
-                if digest.is_some() {
-                    hasher.update(&part);
-                }
+                written += part.len() as u64;
                 let sending = exchange.send(part, &mut progress.patience);
                 if !progress.heard.during(sending, || session.acknowledgements()).await? {
                     break 'all;
                 }
-                progress.reaches(sent.saturating_sub(session.unacknowledged()));
+                progress.reaches(on_the_way.reached(written.saturating_sub(session.unacknowledged())));
             }
         }
         if digest.is_some_and(|digest| self.content.size() == Some(sent) && digest != hasher.finalize()) {
@@ -331,6 +354,38 @@ impl<'a> One<'a> {
     }
 }
 
+/// Where the pieces of a file end in the body, which may be shorter.
+#[derive(Debug)]
+struct Frames {
+    /// The end in the body, and that in the file.
+    ends: VecDeque<(u64, u64)>,
+    /// The last end that the body has reached.
+    last: (u64, u64),
+}
+
+impl Frames {
+    /// The frames of a body that begins at this position of the file.
+    fn from(position: u64) -> Self {
+        Self { ends: VecDeque::new(), last: (0, position) }
+    }
+
+    fn add(&mut self, in_body: u64, in_file: u64) {
+        self.ends.push_back((in_body, in_file));
+    }
+
+    /// The position in the file that is reached with so much of the body: within a piece by its share.
+    fn reached(&mut self, body: u64) -> u64 {
+        while let Some(end) = self.ends.front().filter(|end| end.0 <= body) {
+            self.last = *end;
+            self.ends.pop_front();
+        }
+        let (before, at) = self.last;
+        let Some((end, until)) = self.ends.front() else { return at };
+        let share = body.saturating_sub(before) as f64 / (end - before).max(1) as f64;
+        at + ((until - at) as f64 * share) as u64
+    }
+}
+
 /// The same part of a file that is of no use once nobody has come back with more for so long.
 fn fleeting(part: request::Builder, patience: Duration) -> request::Builder {
     part.header(wire::UPLOAD_KEEP, "?0").header(wire::UPLOAD_PATIENCE, patience.as_secs())
@@ -356,6 +411,22 @@ async fn next(
         progress.heard.look(session.acknowledgements());
         if let Some(next) = next {
             return next.map(|piece| piece.filter(|piece| !piece.is_empty()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_in_the_body_is_one_in_the_file() {
+        let mut frames = Frames::from(1000);
+        assert_eq!(frames.reached(0), 1000);
+        frames.add(10, 2000);
+        frames.add(110, 2100);
+        for (body, file) in [(0, 1000), (5, 1500), (10, 2000), (60, 2050), (110, 2100), (200, 2100)] {
+            assert_eq!(frames.reached(body), file, "{body}");
         }
     }
 }

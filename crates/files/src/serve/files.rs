@@ -1,7 +1,7 @@
 //! Answers GET and HEAD.
 
 use super::answer::{self, Outcome, response};
-use super::body::{self, Ahead, Sent};
+use super::body::{self, Ahead, Pieces, Sent};
 use super::broken::Broken;
 use super::conditions::{Current, Plan, plan};
 use super::listing::{Form, Links, Listing, Place};
@@ -12,6 +12,7 @@ use super::service::Asker;
 use super::service::Service;
 use super::stream::Stream;
 use super::unmeasured;
+use crate::coding::{self, Coder, ZSTD};
 use crate::{symlink, wire};
 use blake3::Hash;
 use bytes::Bytes;
@@ -139,6 +140,22 @@ async fn list(
     Ok(Outcome { status, bytes, cut: outcome.err() })
 }
 
+/// A part of a file, compressed if its client wants that.
+struct Coded {
+    part: Part,
+    coder: Option<Coder>,
+}
+
+impl Pieces for Coded {
+    fn next(&mut self, buffer: &mut Vec<u8>, size: usize) -> Result<(), Broken> {
+        self.part.next(buffer, size)?;
+        if let Some(coder) = self.coder.as_mut().filter(|_| !buffer.is_empty()) {
+            *buffer = coder.frame(buffer);
+        }
+        Ok(())
+    }
+}
+
 /// The answer to a request for a file.
 struct Reply<'a> {
     service: &'a Service,
@@ -190,29 +207,39 @@ impl Reply<'_> {
             }
             _ => with_digest(builder, digest),
         };
-        let builder = builder
-            .header(header::CONTENT_LENGTH, range.end - range.start)
-            .header(header::CONTENT_TYPE, media_type(self.path.name().unwrap_or("")));
+        let length = range.end - range.start;
+        let coder = (length > 0 && !self.head_only && wire::wants_zstd(self.headers)).then(Coder::default);
+        let builder = match coder {
+            Some(_) => builder.header(wire::BODY_CODING, ZSTD).header(wire::BODY_LENGTH, length),
+            None => builder.header(header::CONTENT_LENGTH, length),
+        };
+        let is_coded = coder.is_some();
+        let builder = builder.header(header::CONTENT_TYPE, media_type(self.path.name().unwrap_or("")));
         let status = answer::send_head(stream, builder).await?;
         if self.head_only {
             answer::finish(stream).await?;
             return Ok(Outcome { status, bytes: 0, cut: None });
         }
         let ahead = Ahead::new(&self.service.ahead, self.asker.network());
-        let mut sent = body::send(stream, Part::new(self.opened.clone(), range), ahead).await;
-        let held_back = sent.outcome.as_mut().ok().and_then(|part| Some((part.held_back()?, part.digest())));
+        let coded = Coded { part: Part::new(self.opened.clone(), range), coder };
+        let mut sent = body::send(stream, coded, ahead).await;
+        let held_back =
+            sent.outcome.as_mut().ok().and_then(|Coded { part, .. }| Some((part.held_back()?, part.digest())));
         let rested = held_back.is_none();
         let settled = match held_back {
             Some((look, sent_digest)) => {
                 let known = digest.or_else(|| self.known());
-                let piece = self.finish(look, known, whole.then_some(sent_digest));
+                let piece = async {
+                    let piece = self.finish(look, known, whole.then_some(sent_digest)).await?;
+                    Ok(if is_coded { coding::plain(&piece).into() } else { piece })
+                };
                 body::send_last(stream, &mut sent, piece).await
             }
             None => Ok(()),
         };
         let outcome = match (sent.outcome, settled) {
             (Err(cut), _) | (_, Err(cut)) => Err(cut),
-            (Ok(part), Ok(())) if whole => {
+            (Ok(Coded { part, .. }), Ok(())) if whole => {
                 if let Some(version) = self.opened.version.filter(|_| rested) {
                     self.service.digests.learn(version, part.digest());
                 }

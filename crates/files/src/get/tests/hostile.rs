@@ -412,3 +412,32 @@ async fn a_file_with_holes_may_be_larger_than_the_disk() {
     let sparse = crate::Keeps { sparse: true, ..crate::Keeps::default() };
     assert_eq!(server.keep("/d/", &place, sparse).await.unwrap().files, 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_unfolds_otherwise_than_agreed_is_refused() {
+    let frame = |content: &[u8], kind: u8| [&[kind, 0, 0, content.len() as u8], content].concat();
+    let bomb = zstd::bulk::compress(&vec![0; 300_000], 1).unwrap();
+    let digest: &str = crate::wire::digest_field(&blake3::hash(b"x")).leak();
+    let coded = |body: Vec<u8>, length: &'static str| Page {
+        fields: vec![("body-coding", "zstd"), ("body-length", length), ("repr-digest", digest)],
+        digest: None,
+        etag: None,
+        ..Page::of(body)
+    };
+    let keeps = crate::Keeps { compress: true, ..crate::Keeps::default() };
+    for (what, page, keeps, is_right) in [
+        ("as agreed", coded(frame(b"x", 0), "1"), keeps.clone(), true),
+        ("more than its length", coded(frame(&bomb, 0x80), "1000"), keeps.clone(), false),
+        ("no frame", coded(b"\x80\0\0\x04abcd".to_vec(), "4"), keeps.clone(), false),
+        ("cut off", coded(b"\0\0\0\x04ab".to_vec(), "4"), keeps.clone(), false),
+        ("no length", coded(frame(b"x", 0), "?"), keeps, false),
+        ("not asked for", coded(frame(b"x", 0), "1"), crate::Keeps::default(), false),
+    ] {
+        let server = Fake::new([("/d/", listing(&["a"])), ("/d/a", page)]);
+        let place = Place::new();
+        let got = server.keep("/d/", &place, keeps).await;
+        let files = got.as_ref().map_or(0, |tree| tree.files);
+        assert_eq!(files == 1, is_right, "{what}: {got:?}");
+        assert_eq!(place.file().join("a").exists(), is_right, "{what}");
+    }
+}

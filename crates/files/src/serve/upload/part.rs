@@ -33,6 +33,8 @@ pub(super) struct Part {
     pub(super) backup: Option<Backup>,
     /// Whether stretches of zeros take no room.
     pub(super) sparse: bool,
+    /// Whether the body is compressed.
+    pub(super) is_coded: bool,
 }
 
 /// Whether what arrived is of use if the rest does not.
@@ -57,6 +59,7 @@ impl Part {
         let digest = wire::digest_of(headers).map_err(|_| Malformed(wire::REPR_DIGEST))?;
         let body = field(headers, header::CONTENT_LENGTH, number)?;
         let attributes = attributes(request)?;
+        let is_coded = wire::is_zstd(headers).ok_or(Malformed(wire::BODY_CODING))?;
         let sparse = field(headers, wire::UPLOAD_SPARSE, boolean)?.unwrap_or(false);
         let backup = field(headers, wire::UPLOAD_BACKUP, |text| Backup::new(&percent::decode(text)?).ok())?;
         let Some(id) = id(request) else {
@@ -67,11 +70,12 @@ impl Part {
                 keep: Keep::Never,
                 offset: 0,
                 complete: true,
-                length: body,
+                length: body.filter(|_| !is_coded),
                 digest,
                 attributes,
                 backup,
                 sparse,
+                is_coded,
             });
         };
         let keep = match field(headers, wire::UPLOAD_KEEP, boolean)? {
@@ -91,6 +95,7 @@ impl Part {
             attributes,
             backup,
             sparse,
+            is_coded,
         })
     }
 }
