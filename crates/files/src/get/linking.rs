@@ -9,7 +9,8 @@ use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 /// A link or a further name, in some directory.
 #[derive(Debug)]
@@ -23,8 +24,16 @@ pub(super) struct Linking {
 pub(super) enum What {
     /// A link that says this, with these attributes.
     Link(String, Attributes),
-    /// The file at this path below the destination.
-    SameAs(PathBuf),
+    /// This file.
+    SameAs(First),
+}
+
+/// The first name of a file. A million names in one directory do not hold its path a million times.
+#[derive(Clone, Debug)]
+pub(super) struct First {
+    /// The directory below the destination.
+    pub(super) below: Arc<Path>,
+    pub(super) name: Arc<str>,
 }
 
 /// Why a name could not be had.
@@ -60,7 +69,7 @@ pub(super) fn make(top: &Path, below: &Path, linking: &Linking, choice: &Choice)
 fn place(top: &Path, below: &Path, path: &Path, linking: &Linking, choice: &Choice) -> io::Result<bool> {
     let is_there = match &linking.what {
         What::Link(target, _) => path.read_link().is_ok_and(|there| there == Path::new(target)),
-        What::SameAs(first) => is_one(&top.join(first), path),
+        What::SameAs(First { below, name }) => is_one(&top.join(below).join(&**name), path),
     };
     if choice.dry_run {
         return Ok(!is_there);
@@ -73,10 +82,8 @@ fn place(top: &Path, below: &Path, path: &Path, linking: &Linking, choice: &Choi
     let unused = unused.file_name().and_then(|name| name.to_str()).ok_or(ErrorKind::InvalidFilename)?;
     let made = match &linking.what {
         What::Link(target, attributes) => symlink::make(&dir, &linking.name, unused, target, *attributes)?,
-        What::SameAs(first) => {
-            let from = open(top, first.parent().unwrap_or(Path::new("")))?;
-            let first = first.file_name().map(Path::new).ok_or(ErrorKind::InvalidFilename)?;
-            symlink::name_again(&from, first, &dir, &linking.name, unused)?
+        What::SameAs(First { below, name }) => {
+            symlink::name_again(&open(top, below)?, Path::new(&**name), &dir, &linking.name, unused)?
         }
     };
     Ok(made != Made::Same)
@@ -130,7 +137,10 @@ mod tests {
         let choice = Choice::default();
         assert!(make(top.path(), Path::new("sub"), &link("l", "x"), &choice).is_err());
         std::fs::write(outside.path().join("secret"), "x").unwrap();
-        let again = Linking { name: "l".to_owned(), what: What::SameAs("sub/secret".into()) };
+        let again = Linking {
+            name: "l".to_owned(),
+            what: What::SameAs(First { below: Path::new("sub").into(), name: "secret".into() }),
+        };
         assert!(make(top.path(), Path::new(""), &again, &choice).is_err());
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1);
         assert!(!top.path().join("l").exists());

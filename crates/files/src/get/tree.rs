@@ -5,7 +5,7 @@
 
 use super::abreast::Abreast;
 use super::already;
-use super::linking::{self, Linking, What};
+use super::linking::{self, First, Linking, What};
 use super::listing::{self, Bounds, Entry, Kind, Listing, MOST_ENTRIES};
 use super::names::{self, brief};
 use super::place_error::PlaceError;
@@ -130,7 +130,7 @@ struct Walk<'a> {
     described: RefCell<Vec<(PathBuf, Attributes)>>,
     held: RefCell<Vec<Held>>,
     /// The first names of files that have several, by what the server calls them, below the destination.
-    firsts: RefCell<HashMap<String, PathBuf>>,
+    firsts: RefCell<HashMap<String, First>>,
     /// The other names: they come once all files are here.
     twins: RefCell<Vec<Links>>,
     /// Entries that somebody listed, and that the server has not told of.
@@ -346,12 +346,13 @@ impl Walk<'_> {
         let directory = Arc::new(directory);
         let taken = (directory.depth == 0).then_some(&self.choice.taken);
         let mut names: HashSet<_> = taken.into_iter().flatten().map(|name| filename::folded(name)).collect();
+        let shared: Arc<Path> = below.as_path().into();
         let (mut files, mut directories, mut links) = (Vec::new(), Vec::new(), Vec::new());
         for entry in listing.entries {
             let placed = place(&directory, &entry.name, entry.kind, &mut names);
             match self.link_of(&below, &entry).and_then(|link| Ok((placed?, link))) {
                 Ok((_, Some(what))) => links.push(Linking { name: entry.name, what }),
-                Ok((None, None)) if self.is_twin(&directory, &below, &entry) => {}
+                Ok((None, None)) if self.is_twin(&directory, &shared, &entry) => {}
                 Ok((Some(sub), _)) => {
                     let is_cleared = directory.is_cleared && self.choice.dry_run;
                     directories.push(Job::List(Directory { is_cleared, ..sub }));
@@ -404,14 +405,17 @@ impl Walk<'_> {
     }
 
     /// Notes an entry that is a further name of a file, where these are kept.
-    fn is_twin(&self, directory: &Arc<Directory>, below: &Path, entry: &Entry) -> bool {
+    fn is_twin(&self, directory: &Arc<Directory>, below: &Arc<Path>, entry: &Entry) -> bool {
         let Some(same) = entry.same.as_ref().filter(|_| self.source.keeps().hard_links && entry.kind == Kind::File)
         else {
             return false;
         };
         let mut firsts = self.firsts.borrow_mut();
         let Some(first) = firsts.get(same) else {
-            firsts.insert(same.chars().take(MOST_OF_SAME).collect(), below.join(&entry.name));
+            firsts.insert(
+                same.chars().take(MOST_OF_SAME).collect(),
+                First { below: below.clone(), name: entry.name.as_str().into() },
+            );
             return false;
         };
         let links = vec![Linking { name: entry.name.clone(), what: What::SameAs(first.clone()) }];

@@ -26,7 +26,13 @@ pub(super) async fn require(source: &Source, target: &Target, feature: &str, opt
 pub(super) async fn has(source: &Source, target: &Target, feature: &str) -> anyhow::Result<bool> {
     let ask = async {
         let request = target.request(Method::OPTIONS, &target.url);
-        let answer = ask_for(source, target, request, &[StatusCode::METHOD_NOT_ALLOWED]).await?;
+        let answer = ask_for(
+            source,
+            target,
+            request,
+            &[StatusCode::METHOD_NOT_ALLOWED, StatusCode::NOT_FOUND, StatusCode::NOT_IMPLEMENTED],
+        )
+        .await?;
         let told = answer.headers().get(wire::FILE_FEATURES).and_then(|told| told.to_str().ok()).unwrap_or_default();
         Ok::<_, anyhow::Error>(told.to_owned())
     };

@@ -502,3 +502,25 @@ fn a_name_is_encoded_for_the_url_it_goes_into() {
     assert_eq!(name_of(Path::new("/tmp/x/")).unwrap(), "x");
     assert!(name_of(Path::new("/")).is_err());
 }
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_too_old_is_told_before_anything_is_sent() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("file"), "x").unwrap();
+    std::os::unix::fs::symlink("file", dir.path().join("link")).unwrap();
+    let (_endpoint, url) = moody(Mood::Deaf); // it knows no OPTIONS, and whatever is sent would wait for ever
+    let backup = Some(crate::Backup::new("~").unwrap());
+    for (choice, keeps, named) in [
+        (crate::Choice { backup, ..Default::default() }, crate::Keeps::default(), "too old for --backup"),
+        (crate::Choice::default(), crate::Keeps { links: true, ..Default::default() }, "too old for links"),
+    ] {
+        let source = source(&url, PATIENCE, &Arc::default()).keeping(keeps);
+        let refused = directory(&source, dir.path(), &url, "token", &choice, &|_| ()).await.unwrap_err();
+        assert!(
+            format!("{refused:#}").contains(named) && format!("{refused:#}").contains("renew it there"),
+            "{refused:#}"
+        );
+        source.close().await;
+    }
+}
