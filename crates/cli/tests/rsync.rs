@@ -186,6 +186,23 @@ fn links_by_url_stay_inside_both_ways() {
 
 #[cfg(unix)]
 #[test]
+fn a_link_in_place_of_a_file_keeps_it_if_that_is_asked_for() {
+    let (bench, server) = bench();
+    write(&bench.path("served/x/link"), "theirs");
+    write(&bench.path("client/got/link"), "ours");
+    std::os::unix::fs::symlink("a.c", bench.path("client/tree/link")).unwrap();
+    for _ in 0..2 {
+        done(&bench.run(&["put", "-ab", "tree", &server.url("x")]));
+        done(&bench.run(&["get", "-ab", "--exclude", "*~", &server.url("x/"), "got"]));
+    }
+    for (path, kept) in [("served/x", "theirs"), ("client/got", "ours")] {
+        assert_eq!(bench.path(path).join("link").read_link().unwrap(), Path::new("a.c"), "{path}");
+        assert_eq!(text(&bench.path(path).join("link~")).as_deref(), Some(kept), "{path}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn a_directory_does_not_go_where_a_link_leads() {
     let (bench, server) = bench();
     write(&bench.path("served/x/elsewhere/mine"), "mine");

@@ -103,6 +103,11 @@ pub(crate) fn name_again(
     named.map(|()| made)
 }
 
+/// Whether both names are those of one file.
+pub(crate) fn is_one_file(from: &cap_std::fs::Dir, to: &Path, dir: &cap_std::fs::Dir, name: &str) -> bool {
+    from.symlink_metadata(to).is_ok_and(|file| dir.symlink_metadata(name).is_ok_and(|found| is_one(&found, &file)))
+}
+
 /// Whether both are one file.
 fn is_one(one: &cap_std::fs::Metadata, other: &cap_std::fs::Metadata) -> bool {
     #[cfg(unix)]

@@ -36,6 +36,7 @@ pub(super) async fn send(
         }
         Link::SameAs(file) => request.header(wire::FILE_SAME_AS, url_of(top, file)?.encoded_path()),
     };
+    let request = target.with_backup(request);
     Ok(ask(source, target, request, &[]).await? != StatusCode::NO_CONTENT)
 }
 

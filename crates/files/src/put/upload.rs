@@ -20,7 +20,6 @@ use bytes::Bytes;
 use core::time::Duration;
 use http::uri::PathAndQuery;
 use http::{Method, Response, StatusCode, request};
-use pcc_net::percent::encode_segment;
 use std::collections::VecDeque;
 use std::time::Instant;
 
@@ -244,10 +243,7 @@ impl<'a> One<'a> {
             .header(wire::UPLOAD_COMPLETE, if complete { "?1" } else { "?0" });
         let builder = self.described(builder);
         let builder = if self.source.keeps().sparse { builder.header(wire::UPLOAD_SPARSE, "?1") } else { builder };
-        let builder = match &self.target.backup {
-            Some(backup) => builder.header(wire::UPLOAD_BACKUP, encode_segment(backup.suffix())),
-            None => builder,
-        };
+        let builder = self.target.with_backup(builder);
         Ok(if self.content.outlives_us() { builder } else { fleeting(builder, self.source.give_up()) })
     }
 

@@ -1,9 +1,11 @@
 //! Makes symbolic links, and gives files further names.
 
 use super::condition::Condition;
+use super::partial;
 use super::refused::Refused;
 use super::{blocking, refuse_disk};
 use crate::attributes::Attributes;
+use crate::choice::Backup;
 use crate::serve::answer::{self, Outcome, response};
 use crate::serve::broken::Broken;
 use crate::serve::path::{HIDDEN_PREFIX, SafePath};
@@ -17,6 +19,7 @@ use cap_std::fs::Dir;
 use http::{HeaderMap, StatusCode};
 use pcc_net::percent;
 use std::io;
+use std::path::Path;
 
 /// The thing that a request wants under a name.
 #[derive(Debug, PartialEq, Eq)]
@@ -46,17 +49,24 @@ impl Wanted {
     }
 }
 
+/// All of it.
+pub(super) struct Wish {
+    pub(super) wanted: Wanted,
+    pub(super) attributes: Attributes,
+    /// Keeps what has the name now.
+    pub(super) backup: Option<Backup>,
+}
+
 /// 201 if the name was free, 200 if it was taken, 204 if it had that already.
 pub(super) async fn make(
     service: &Service,
     path: SafePath,
-    wanted: Wanted,
-    attributes: Attributes,
+    wish: Wish,
     condition: Condition,
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
     let (root, same_user) = (service.root.clone(), service.same_user);
-    let make = move || place(&root, &path, &wanted, attributes, same_user);
+    let make = move || place(&root, &path, &wish, same_user);
     match blocking(move || condition.change(make)).await {
         Ok(made) => {
             let status = match made {
@@ -71,7 +81,8 @@ pub(super) async fn make(
 }
 
 /// Blocks.
-fn place(root: &Root, path: &SafePath, wanted: &Wanted, attributes: Attributes, same_user: bool) -> io::Result<Made> {
+fn place(root: &Root, path: &SafePath, wish: &Wish, same_user: bool) -> io::Result<Made> {
+    let Wish { wanted, attributes, backup } = wish;
     let name = path.name().filter(|_| !path.directory).ok_or(io::ErrorKind::IsADirectory)?;
     if let Wanted::Link(target) = wanted
         && !same_user
@@ -84,9 +95,23 @@ fn place(root: &Root, path: &SafePath, wanted: &Wanted, attributes: Attributes, 
     is_replaceable(&dir, name)?;
     let (_, unique) = Token::generate().map_err(io::Error::other)?;
     let unused = format!("{HIDDEN_PREFIX}{unique}");
+    if let Some(backup) = backup
+        && dir.symlink_metadata(name).is_ok_and(|found| !found.is_dir())
+        && !is_there(root, &dir, name, wanted)
+    {
+        partial::keep(&dir, name, backup)?;
+    }
     match wanted {
-        Wanted::Link(target) => symlink::make(&dir, name, &unused, target, attributes),
+        Wanted::Link(target) => symlink::make(&dir, name, &unused, target, *attributes),
         Wanted::SameAs(file) => symlink::name_again(root.dir(), &file.to_path(), &dir, name, &unused),
+    }
+}
+
+/// Whether the name has that already.
+fn is_there(root: &Root, dir: &Dir, name: &str, wanted: &Wanted) -> bool {
+    match wanted {
+        Wanted::Link(target) => dir.read_link_contents(name).is_ok_and(|there| there == Path::new(target)),
+        Wanted::SameAs(file) => symlink::is_one_file(root.dir(), &file.to_path(), dir, name),
     }
 }
 
@@ -103,9 +128,13 @@ fn is_replaceable(dir: &Dir, name: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    fn wish(wanted: Wanted) -> Wish {
+        Wish { wanted, attributes: Attributes::default(), backup: None }
+    }
+
     fn link(root: &Root, path: &str, target: &str, same_user: bool) -> Result<Made, Option<Refused>> {
         let wanted = Wanted::Link(target.to_owned());
-        let placed = place(root, &SafePath::parse(path).unwrap(), &wanted, Attributes::default(), same_user);
+        let placed = place(root, &SafePath::parse(path).unwrap(), &wish(wanted), same_user);
         placed.map_err(|error| Refused::within(&error))
     }
 
@@ -131,7 +160,7 @@ mod tests {
         assert!(link(&root, "/out/l", "a", true).is_err());
         let again = |file: &str| {
             let wanted = Wanted::SameAs(SafePath::parse(file).unwrap());
-            place(&root, &SafePath::parse("/l").unwrap(), &wanted, Attributes::default(), true)
+            place(&root, &SafePath::parse("/l").unwrap(), &wish(wanted), true)
         };
         assert!(again("/out/secret").is_err() && again("/out").is_err() && again("/none").is_err());
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1);

@@ -171,7 +171,15 @@ async fn describe(
         Err(malformed) => return refuse_malformed(stream, &malformed).await,
     };
     match link::Wanted::of(request.headers(), service) {
-        Some(Ok(wanted)) => return link::make(service, path, wanted, attributes, condition, stream).await,
+        Some(Ok(wanted)) => {
+            return match part::backup(request.headers()) {
+                Ok(backup) => {
+                    let wish = link::Wish { wanted, attributes, backup };
+                    link::make(service, path, wish, condition, stream).await
+                }
+                Err(malformed) => refuse_malformed(stream, &malformed).await,
+            };
+        }
         Some(Err(why)) => return answer::refuse(stream, StatusCode::BAD_REQUEST, why).await,
         None => {}
     }

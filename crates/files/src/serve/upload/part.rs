@@ -61,7 +61,7 @@ impl Part {
         let attributes = attributes(request)?;
         let is_coded = wire::is_zstd(headers).ok_or(Malformed(wire::BODY_CODING))?;
         let sparse = field(headers, wire::UPLOAD_SPARSE, boolean)?.unwrap_or(false);
-        let backup = field(headers, wire::UPLOAD_BACKUP, |text| Backup::new(&percent::decode(text)?).ok())?;
+        let backup = backup(headers)?;
         let Some(id) = id(request) else {
             // An ordinary PUT (RFC 9110 §9.3.4): all of the file, under an identity of its own.
             let (_, id) = Token::generate().map_err(|_| Malformed(header::AUTHORIZATION))?;
@@ -124,6 +124,11 @@ pub(super) fn attributes(request: &Request<()>) -> Result<Attributes, Malformed>
         owner: field(headers, wire::FILE_OWNER, |text| owners::read(Kind::User, text))?,
         group: field(headers, wire::FILE_GROUP, |text| owners::read(Kind::Group, text))?,
     })
+}
+
+/// Whether what has the name now is kept, and how.
+pub(super) fn backup(headers: &HeaderMap) -> Result<Option<Backup>, Malformed> {
+    field(headers, wire::UPLOAD_BACKUP, |text| Backup::new(&percent::decode(text)?).ok())
 }
 
 /// The identity of an upload: `?upload=<letters, digits, - and _>`, chosen by the client.

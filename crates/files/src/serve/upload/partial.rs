@@ -162,21 +162,10 @@ impl Partial {
     pub(super) fn take_name(&self, backup: Option<&Backup>) -> io::Result<bool> {
         let is_new = is_free(&self.dir, &self.name)?;
         if let Some(backup) = backup.filter(|_| !is_new) {
-            self.keep(backup)?;
+            keep(&self.dir, &self.name, backup)?;
         }
         self.dir.rename(&self.hidden, &self.dir, &self.name)?;
         Ok(is_new)
-    }
-
-    /// Gives what has the name now a second one, in place of what has that.
-    fn keep(&self, backup: &Backup) -> io::Result<()> {
-        let second = backup.place(Path::new(&self.name)).ok_or(io::ErrorKind::InvalidFilename)?;
-        if second.to_str().is_none_or(is_hidden) {
-            return Err(io::ErrorKind::InvalidFilename.into());
-        }
-        is_free(&self.dir, &second.to_string_lossy())?;
-        let _ = self.dir.remove_file(&second);
-        self.dir.hard_link(&self.name, &self.dir, &second).or_else(|_| self.dir.rename(&self.name, &self.dir, &second))
     }
 
     /// Makes sure that it has its name for good. Blocks.
@@ -248,6 +237,17 @@ impl Write for Partial {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Gives the file or the link with this name a second one, in place of what has that.
+pub(super) fn keep(dir: &Dir, name: &str, backup: &Backup) -> io::Result<()> {
+    let second = backup.place(Path::new(name)).ok_or(io::ErrorKind::InvalidFilename)?;
+    if second.to_str().is_none_or(is_hidden) {
+        return Err(io::ErrorKind::InvalidFilename.into());
+    }
+    is_free(dir, &second.to_string_lossy())?;
+    let _ = dir.remove_file(&second);
+    dir.hard_link(name, dir, &second).or_else(|_| dir.rename(name, dir, &second))
 }
 
 /// Whether nothing has the name; otherwise what has it can be replaced by a file.
