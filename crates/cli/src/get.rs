@@ -5,12 +5,12 @@ use crate::destination::{Asked, Destination, LocalPlace, Taken};
 use crate::display::Display;
 use crate::exit::misuse;
 use crate::remote::{self, RemoteArgs, Word, WrittenWord};
-use crate::session::{Over, SessionArgs, each};
+use crate::session::{Reach, SessionArgs, each};
 use crate::telling::Telling;
 use pcc_files::get::{self, Target};
 use pcc_files::{Choice, Error, Names, Source, Step};
 use pcc_net::url::Url;
-use pcc_remote::Wish;
+use pcc_remote::{Remote, Wish};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ pub(crate) struct Args {
     ///
     /// Excluded files stay. A file in the way of a directory is replaced, and a directory in the way of a file. Nothing is
     /// deleted unless all else could be listed and fetched. The server's list decides, so try it with --dry-run.
-    #[arg(long)]
+    #[arg(long, aliases = ["del", "delete-before", "delete-during", "delete-delay", "delete-after"], help_heading = "What is moved")]
     delete: bool,
 
     #[command(flatten)]
@@ -90,6 +90,13 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     args.session.check()?;
+    if let Some(output) = args.output.as_ref().and_then(|output| output.to_str())
+        && (output.contains("://") || Remote::parse(output).is_ok())
+    {
+        return Err(misuse!(
+            "-o {output}: -o names the destination, and rsync's -o is --owner; ./{output} is a file of this name"
+        ));
+    }
     let (from, output) = remote::sources_and_destination(&args.words, args.output.as_deref())?;
     let destination = Destination::of(output, from.len() > 1)?;
     if destination == Destination::Stdout && args.session.json {
@@ -142,7 +149,7 @@ impl Download<'_> {
     async fn download(
         &self,
         asked: &Asked<'_>,
-        over: Over,
+        over: Reach,
         choice: Choice,
         display: &Arc<Display>,
     ) -> anyhow::Result<()> {
@@ -180,11 +187,10 @@ impl Download<'_> {
         match place {
             LocalPlace::File(target) => {
                 let place = if let Target::File(path) = target { Some(path.to_string_lossy()) } else { None };
-                if choice.dry_run {
-                    telling.found(place.as_deref(), &get::look(source, url, target).await?);
-                } else {
-                    telling.file(place.as_deref(), &get::file(source, url, target).await?);
+                if let Err(misused) = self.args.choice.needs_directory(&url.short()) {
+                    return Ok(Err(misused));
                 }
+                telling.one(place.as_deref(), &get::chosen(source, url, target, choice).await?);
                 Ok(Ok(()))
             }
             LocalPlace::Occupied(path) => {

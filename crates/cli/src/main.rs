@@ -1,6 +1,7 @@
 //! `pcc`: moves and measures data over bad networks at full speed, with nothing to configure.
 
 mod advice;
+mod bwlimit;
 mod choice;
 mod destination;
 mod display;
@@ -8,6 +9,7 @@ mod doctor;
 mod emulate;
 mod get;
 mod habits;
+mod keep;
 #[cfg(target_os = "linux")]
 mod kernel;
 mod link_args;
@@ -18,6 +20,7 @@ mod moved;
 mod perf;
 mod put;
 mod remote;
+mod rules;
 mod sender;
 mod serve;
 mod session;
@@ -98,7 +101,7 @@ fn main() -> ExitCode {
         say::say(format_args!("{TOOL}: {answer}"));
         return exit::Failure::Usage.into();
     }
-    let parsed = Cli::from_arg_matches(&command().get_matches());
+    let parsed = Cli::from_arg_matches(&command().get_matches_from(habits::words(std::env::args_os())));
     let cli = parsed.unwrap_or_else(|error| error.format(&mut command()).exit());
     if let Err(error) = open_files::check(TOOL) {
         return failed(&error);

@@ -41,14 +41,14 @@ Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
 /// Upload a file, a directory or standard input
 ///
 /// The server keeps the part of an interrupted upload that it has. The same command goes on from there, and skips files
-/// that the server has already. A file gets its name when all of it has arrived and its BLAKE3 is right. -a keeps times and
-/// permissions; links are not sent: `tar` them.
+/// that the server has already. A file gets its name when all of it has arrived and its BLAKE3 is right. -a keeps times,
+/// permissions, owners and links.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// What to upload: a file, a directory, or - for standard input
     ///
-    /// Several go one after the other into a directory there.
+    /// Several go one after the other into a directory there. A slash at the end means nothing: the slash of the destination decides.
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<PathBuf>,
 
@@ -67,8 +67,12 @@ pub(crate) struct Args {
     /// Only in the directory that SOURCE becomes there, and only if the server runs with --allow-delete, as one that ssh starts does.
     /// Excluded files stay. A file in the way of a directory is replaced, and a directory in the way of a file. Nothing is
     /// deleted unless all else of the source could be read and sent. Try it with --dry-run.
-    #[arg(long)]
+    #[arg(long, aliases = ["del", "delete-before", "delete-during", "delete-delay", "delete-after"], help_heading = "What is moved")]
     delete: bool,
+
+    /// The same as --owner
+    #[arg(short = 'o', hide = true)]
+    letter_of_owner: bool,
 
     #[command(flatten)]
     choice: ChoiceArgs,
@@ -82,6 +86,7 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
+    let args = Args { session: args.session.keeping_owners(args.letter_of_owner), ..args };
     args.session.check()?;
     if let remote::Place::Url(url) = &args.to
         && args.sources.len() > 1
@@ -131,6 +136,7 @@ async fn upload(
     display: &Arc<Display>,
 ) -> anyhow::Result<()> {
     let plan = Plan::of(path, url)?;
+    plan.suits(args)?;
     let over = args.remote.over(&args.to);
     args.session
         .carry_out(url, over, display, async |source| plan.carry_out(source, token, choice, display).await)
@@ -189,6 +195,15 @@ impl Plan {
         }
     }
 
+    /// Errors: what is chosen of it cannot be.
+    fn suits(&self, args: &Args) -> anyhow::Result<()> {
+        match self {
+            Self::Directory(..) => Ok(()),
+            Self::File(path, _) => args.choice.needs_directory(&path.display().to_string()),
+            Self::Stdin(_) => args.choice.needs_directory("standard input").and_then(|()| args.choice.needs_file()),
+        }
+    }
+
     async fn carry_out(&self, source: &Source, token: &str, choice: &Choice, display: &Display) -> anyhow::Result<()> {
         let telling = Telling { display, verb: "put", key: "url", dry_run: choice.dry_run };
         let (moved, url) = match self {
@@ -197,16 +212,15 @@ impl Plan {
                 let tally = put::directory(source, dir, url, token, choice, &each).await.map_err(Error::into_anyhow)?;
                 return telling.tree(&url.short(), &tally, " there, as told above");
             }
-            Self::File(path, url) if choice.dry_run => {
-                let found = put::look(source, path, url).await.map_err(Error::into_anyhow)?;
-                telling.found(Some(&url.short()), &found);
+            Self::File(path, url) => {
+                let found = put::chosen(source, path, url, token, choice).await.map_err(Error::into_anyhow)?;
+                telling.one(Some(&url.short()), &found);
                 return Ok(());
             }
             Self::Stdin(_) if choice.dry_run => {
                 return Err(misuse!("standard input can be read only once, so there is no dry run of it"));
             }
             Self::Stdin(url) => (put::stdin(source, url, token).await, url),
-            Self::File(path, url) => (put::file(source, path, url, token).await, url),
         };
         telling.file(Some(&url.short()), &moved.map_err(Error::into_anyhow)?);
         Ok(())

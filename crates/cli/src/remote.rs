@@ -5,7 +5,7 @@ use crate::command_line::quote;
 use crate::exit::{AlreadyTold, Failure, misuse};
 use crate::interrupt::Interrupt;
 use crate::sender::SenderArgs;
-use crate::session::Over;
+use crate::session::{Over, Reach};
 use crate::written_url::WrittenUrl;
 use anyhow::anyhow;
 use clap::builder::TypedValueParser;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 #[command(next_help_heading = "Over ssh")]
 pub(crate) struct RemoteArgs {
     /// The command that reaches the other computer, with its options, for example 'ssh -p 2222'
-    #[arg(long, value_name = "COMMAND", default_value = "ssh")]
+    #[arg(short = 'e', long, alias = "rsh", value_name = "COMMAND", default_value = "ssh")]
     ssh: Ssh,
 
     /// What `pcc` is called on the other computer; a shell there takes it [default: `pcc` in PATH, ~/.local/bin, ~/.cargo/bin or
@@ -71,8 +71,9 @@ impl RemoteArgs {
     }
 
     /// The transport to that place.
-    pub(crate) fn over(&self, place: &Place) -> Over {
-        if self.over_ssh && matches!(place, Place::Remote(_)) { Over::Ssh } else { Over::Udp }
+    pub(crate) fn over(&self, place: &Place) -> Reach {
+        let by_ssh = matches!(place, Place::Remote(_));
+        Reach { over: if self.over_ssh && by_ssh { Over::Ssh } else { Over::Udp }, by_ssh }
     }
 
     /// With the options that help.

@@ -1,14 +1,17 @@
 //! The common ground of `pcc get` and `pcc put`: their options, how they reach the server, and how they end.
 
 use crate::advice;
+use crate::bwlimit::BwLimit;
 use crate::display::{Display, Style};
 use crate::exit::{Failure, failure_of, misuse};
 use crate::habits::Habits;
 use crate::interrupt::Interrupt;
+use crate::keep::KeepArgs;
 use crate::log::LogArgs;
 use crate::sender::SenderArgs;
 use anyhow::anyhow;
 use core::time::Duration;
+use pcc::units::Rate;
 use pcc_files::{Source, dialer, windows_within};
 use pcc_net::paths::Paths;
 use pcc_net::tls::Trust;
@@ -25,18 +28,22 @@ pub(crate) enum Over {
     Ssh,
 }
 
+/// How the server is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    pub(crate) over: Over,
+    /// Whether ssh started it, so that both sides act for one user.
+    pub(crate) by_ssh: bool,
+}
+
 /// As good as for ever, and still a time that a clock can show.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// Options of every transfer.
 #[derive(clap::Args, Debug)]
 pub(crate) struct SessionArgs {
-    /// Keep times of modification and permissions, of files and directories
-    ///
-    /// Files that are there already with the same content get them, too, and are not sent again. Owners, links, and what lets a
-    /// program run as its owner are not kept.
-    #[arg(short, long)]
-    archive: bool,
+    #[command(flatten)]
+    keep: KeepArgs,
 
     /// Time without any progress after which to give up, for example 90s, 10m or 1h
     ///
@@ -60,6 +67,10 @@ pub(crate) struct SessionArgs {
 
     #[command(flatten)]
     sender: SenderArgs,
+
+    /// The same as --limit in rsync's units: a number is KiB a second, 1.5m are MiB a second
+    #[arg(long, value_name = "RATE", conflicts_with = "limit", help_heading = "Sending", hide_short_help = true)]
+    bwlimit: Option<BwLimit>,
 
     #[command(flatten)]
     pub(crate) log: LogArgs,
@@ -87,12 +98,30 @@ struct AlwaysOn {
     /// Always on: keep what has arrived of an interrupted transfer
     #[arg(long = "partial", hide_short_help = true)]
     _partial: bool,
+
+    /// Always on: compare files by their content
+    #[arg(long = "checksum", alias = "ignore-times", hide_short_help = true)]
+    _checksum: bool,
+
+    /// Always on: send a file that changed as a whole
+    #[arg(short = 'W', long = "whole-file", hide_short_help = true)]
+    _whole_file: bool,
+
+    /// Always on: sizes that people can read
+    #[arg(long = "human-readable", hide_short_help = true)]
+    _human_readable: bool,
 }
 
 impl SessionArgs {
     /// Errors: an option was asked for that other tools have.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        self.habits.answer().map_or(Ok(()), |answer| Err(misuse!(answer)))
+        self.habits.answer().or_else(|| self.keep.answer()).map_or(Ok(()), |answer| Err(misuse!(answer)))
+    }
+
+    /// The same, with owners kept if that was asked for by another letter.
+    pub(crate) fn keeping_owners(mut self, owner: bool) -> Self {
+        self.keep.owner |= owner;
+        self
     }
 
     /// Tells what happens, in the way that was asked for.
@@ -105,34 +134,40 @@ impl SessionArgs {
         self.give_up
     }
 
+    fn limit(&self) -> Option<Rate> {
+        self.bwlimit.map_or(self.sender.limit, |limit| limit.0)
+    }
+
     /// The server of this URL, reached when something is asked of it.
-    fn source(&self, url: &Url, over: Over, display: &Arc<Display>, paths: &Paths) -> anyhow::Result<Source> {
+    fn source(&self, url: &Url, reach: Reach, display: &Arc<Display>, paths: &Paths) -> anyhow::Result<Source> {
         let trust = Trust::of(url.pin, self.ca.as_deref());
-        let windows = windows_within(self.sender.limit);
-        let algorithm = match over {
-            Over::Udp => self.sender.algorithm(None)?,
-            Over::Ssh => self.sender.algorithm_within_ssh()?,
+        let mut sender = self.sender.clone();
+        sender.limit = self.limit();
+        let windows = windows_within(sender.limit);
+        let algorithm = match reach.over {
+            Over::Udp => sender.algorithm(None)?,
+            Over::Ssh => sender.algorithm_within_ssh()?,
         };
-        let dialer = dialer(trust, self.sender.transport(algorithm, windows, paths));
+        let dialer = dialer(trust, sender.transport(algorithm, windows, paths));
         Ok(Source::new(dialer, url.peer.clone(), self.give_up, display.clone())
             .within(windows)
-            .archiving(self.archive)
-            .limited_to(self.sender.limit))
+            .keeping(self.keep.keeps(reach.by_ssh))
+            .limited_to(sender.limit))
     }
 
     /// Does `work` with the server of this URL, unless the user interrupts it.
     pub(crate) async fn carry_out(
         &self,
         url: &Url,
-        over: Over,
+        reach: Reach,
         display: &Arc<Display>,
         work: impl AsyncFnOnce(&Source) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let paths = match over {
+        let paths = match reach.over {
             Over::Udp => self.sender.paths(),
             Over::Ssh => Paths::none(),
         };
-        let source = self.source(url, over, display, &paths)?;
+        let source = self.source(url, reach, display, &paths)?;
         let interrupt = Interrupt::listen(1)?;
         let outcome = tokio::select! {
             outcome = work(&source) => outcome,

@@ -26,6 +26,13 @@ impl Telling<'_> {
         match step {
             Step::Complete(place, moved) => self.display.line(&self.object("file", Some(&name(place)), moved)),
             Step::Due(place, bytes) => self.due(&name(place), bytes),
+            Step::Linked(place) => {
+                let name = name(place);
+                self.display.line(&json!({"event": "link", self.key: name}));
+                if self.dry_run {
+                    self.display.row(&format!("{} {} (link)", self.verb, shown(&name)));
+                }
+            }
             Step::Deleted(place) => {
                 let name = name(place);
                 self.display.line(&json!({"event": "deleted", self.key: name}));
@@ -50,12 +57,26 @@ impl Telling<'_> {
         self.display.conclude(&format!("{}: {what}, {check}", shown(place.unwrap_or(STDOUT))));
     }
 
+    /// Tells what became of a file, or would in a dry run.
+    pub(crate) fn one(self, place: Option<&str>, found: &Look<Moved>) {
+        match found {
+            Look::There(moved) if !self.dry_run => self.file(place, moved),
+            Look::Spared if !self.dry_run => {
+                let name = place.unwrap_or(STDOUT);
+                self.display.line(&json!({"event": "done", "left": 1, self.key: name}));
+                self.display.conclude(&format!("{}: left as it is", shown(name)));
+            }
+            found => self.found(place, found),
+        }
+    }
+
     /// Tells what a dry run found of a file.
-    pub(crate) fn found(self, place: Option<&str>, found: &Look<Moved>) {
+    fn found(self, place: Option<&str>, found: &Look<Moved>) {
         let name = place.unwrap_or(STDOUT);
         let mut tally = Tally::default();
         match found {
             Look::There(_) => tally.files = 1,
+            Look::Spared => tally.left = 1,
             Look::Due(bytes) => {
                 self.due(name, *bytes);
                 (tally.due, tally.due_bytes) = (1, bytes.unwrap_or(0));
@@ -88,13 +109,16 @@ impl Telling<'_> {
     }
 
     fn rehearsed(self, name: &str, tally: &Tally) {
-        let Tally { due, due_bytes, files, deleted, failed, .. } = tally;
+        let Tally { due, due_bytes, files, links, left, deleted, failed, .. } = tally;
         self.display
             .line(&json!({"event": "done", "dry_run": true, "due": due, "due_bytes": due_bytes, "files": files,
-            "deleted": deleted, "failed": failed, self.key: name}));
+            "links": links, "left": left, "deleted": deleted, "failed": failed, self.key: name}));
         let gone = if *deleted > 0 { format!(", {} would be deleted", counted(*deleted)) } else { String::new() };
         let (name, due, size) = (shown(name), number_of_files(*due), Bytes::new(*due_bytes));
-        self.display.conclude(&format!("{name}: {due}, {size} would be moved, {files} there already{gone}"));
+        self.display.conclude(&format!(
+            "{name}: {due}, {size} would be moved, {files} there already{}{gone}",
+            left_alone(*left)
+        ));
     }
 
     fn arrived(self, name: &str, tally: &Tally) {
@@ -107,6 +131,8 @@ impl Telling<'_> {
             "resumed_from": resumed_from,
             "files": files,
             "failed": failed,
+            "links": tally.links,
+            "left": tally.left,
             "deleted": deleted,
             "verified": unverified == 0,
             self.key: name,
@@ -117,7 +143,8 @@ impl Telling<'_> {
             some => format!("{some} not verified: the server gives no digest"),
         };
         let what = amount(bytes, resumed_from, seconds, tally.goodput());
-        self.display.conclude(&format!("{}: {}, {what}, {check}", shown(name), number_of_files(files)));
+        let (name, files) = (shown(name), number_of_files(files) + &and_links(tally.links));
+        self.display.conclude(&format!("{name}: {files}, {what}, {check}{}", left_alone(tally.left)));
     }
 
     fn object(self, event: &str, place: Option<&str>, moved: &Moved) -> Value {
@@ -139,6 +166,19 @@ const STDOUT: &str = "standard output";
 
 fn number_of_files(files: u64) -> String {
     if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
+}
+
+fn and_links(links: u64) -> String {
+    match links {
+        0 => String::new(),
+        1 => " and 1 link".to_owned(),
+        links => format!(" and {links} links"),
+    }
+}
+
+/// Files that stayed as they were.
+fn left_alone(files: u64) -> String {
+    if files == 0 { String::new() } else { format!(", {} left as they are", number_of_files(files)) }
 }
 
 /// This number of bytes, of which some were there before, and how fast the rest came.

@@ -242,7 +242,7 @@ fn a_dry_run_tells_what_the_real_one_does() {
     assert_eq!(listed(&bench, &rehearsal, "due"), ["site/new", "site/sub/other"]);
     assert_eq!(listed(&bench, &rehearsal, "deleted"), ["site/old", "site/old/gone"]);
     let done = bench::last_json(&rehearsal);
-    let expected = json!({"event": "done", "dry_run": true, "due": 2, "due_bytes": 5000, "files": 1, "deleted": 2,
+    let expected = json!({"event": "done", "dry_run": true, "due": 2, "due_bytes": 5000, "files": 1, "links": 0, "left": 0, "deleted": 2,
         "failed": 0, "file": "site"});
     assert_eq!(done, expected);
     assert_eq!(bench.names("client/site"), ["mine.tmp", "old", "same"], "a dry run changes nothing");

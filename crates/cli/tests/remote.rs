@@ -140,6 +140,137 @@ fn what_the_source_lacks_is_deleted_on_the_far_side() {
     assert!(far.0.path("served/beside").exists() && same(&far.here("site/new"), &far.0.path("served/site/new")));
 }
 
+/// Each entry below a directory: its path, what it is, its permissions, time, owners, and which names are those of one file.
+fn entries(top: &Path) -> Vec<String> {
+    use std::os::unix::fs::MetadataExt;
+    let (mut found, mut open, mut firsts) = (Vec::new(), vec![PathBuf::new()], std::collections::HashMap::new());
+    while let Some(dir) = open.pop() {
+        let mut names: Vec<_> =
+            std::fs::read_dir(top.join(&dir)).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        for path in names.into_iter().map(|name| dir.join(name)) {
+            let data = top.join(&path).symlink_metadata().unwrap();
+            let mode = data.mode() & 0o777;
+            let (what, kept) = if data.is_symlink() {
+                (format!("-> {}", top.join(&path).read_link().unwrap().display()), 0)
+            } else if data.is_dir() {
+                open.push(path.clone());
+                ("directory".to_owned(), mode)
+            } else {
+                let first = firsts.entry((data.dev(), data.ino())).or_insert_with(|| path.clone());
+                (format!("{} bytes, as {}", data.len(), first.display()), mode)
+            };
+            let (time, part, owner, group) = (data.mtime(), data.mtime_nsec(), data.uid(), data.gid());
+            found.push(format!("{}: {what} {kept:o} {time}.{part} {owner}:{group}", path.display()));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A directory `client/tree` with all that is kept.
+fn tree(far: &Far) {
+    std::fs::create_dir_all(far.here("tree/sub/empty")).unwrap();
+    far.0.write("client/tree/file", 100_000);
+    far.0.write("client/tree/sub/tool", 1000);
+    std::fs::hard_link(far.here("tree/file"), far.here("tree/sub/again")).unwrap();
+    for (name, to) in
+        [("up", "../file"), ("gone", "nowhere"), ("out", "/etc/hostname"), ("dir", "empty"), ("far", "../../x")]
+    {
+        std::os::unix::fs::symlink(to, far.here("tree/sub").join(name)).unwrap();
+    }
+    std::fs::set_permissions(far.here("tree/sub/tool"), PermissionsExt::from_mode(0o751)).unwrap();
+    std::fs::set_permissions(far.here("tree/sub/empty"), PermissionsExt::from_mode(0o710)).unwrap();
+    if rustix::process::geteuid().is_root() {
+        for (name, owner) in [("tree/sub/tool", 4_000_001), ("tree/sub/gone", 4_000_002), ("tree/sub/empty", 4_000_003)]
+        {
+            std::os::unix::fs::lchown(far.here(name), Some(owner), Some(owner + 10)).unwrap();
+        }
+    }
+    let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::new(1_000_000_000, 123_456_789);
+    for name in ["tree/sub/empty", "tree/sub", "tree"] {
+        std::fs::File::open(far.here(name)).unwrap().set_modified(old).unwrap();
+    }
+}
+
+#[test]
+fn a_tree_arrives_as_it_is_and_a_second_run_sends_nothing() {
+    let far = Far::new();
+    tree(&far);
+    let here = entries(&far.here("tree"));
+    for words in [["put", "-aH", "tree", "localhost:there"], ["get", "-aH", "localhost:there/", "back"]] {
+        let first = done(&far.run(&[&words[..], &["--json"]].concat()));
+        assert_eq!((first["files"].as_u64(), first["links"].as_u64()), (Some(2), Some(6)), "{first}");
+        let again = far.run(&[&words[..], &["--json"]].concat());
+        let last = done(&again);
+        assert_eq!((&last["resumed_from"], &last["links"]), (&last["bytes"], &first["links"]), "{last}");
+        assert!(lines(&again).iter().all(|line| line["event"] != "link"), "{}", said(&again));
+        let rehearsed = done(&far.run(&[&words[..], &["--json", "-n"]].concat()));
+        assert_eq!(rehearsed["due"].as_u64(), Some(0), "{rehearsed}");
+    }
+    assert_eq!(entries(&far.0.path("served/there")), here);
+    assert_eq!(entries(&far.here("back")), here);
+}
+
+#[test]
+fn links_are_replaced_and_deleted_as_files_are() {
+    let far = Far::new();
+    std::fs::create_dir_all(far.here("site")).unwrap();
+    let link = |to: &str, name: &str| {
+        let _ = std::fs::remove_file(far.here(name));
+        std::os::unix::fs::symlink(to, far.here(name)).unwrap();
+    };
+    link("one", "site/now");
+    link("x", "site/file");
+    std::fs::create_dir_all(far.0.path("served/site/now")).unwrap();
+    far.0.write("served/site/file", 1000);
+    far.0.write("served/site/now/old", 1000);
+    let blocked = far.run(&["put", "-a", "site", "localhost:site"]);
+    assert_eq!(blocked.status.code(), Some(3), "{}", said(&blocked));
+    let put = || done(&far.run(&["put", "-a", "--delete", "site", "localhost:site", "--json"]));
+    assert_eq!((put()["failed"].as_u64(), put()["deleted"].as_u64()), (Some(0), Some(0)));
+    assert_eq!(entries(&far.0.path("served/site")), entries(&far.here("site")));
+    link("two", "site/now");
+    put();
+    assert_eq!(far.0.path("served/site/now").read_link().unwrap(), Path::new("two"));
+    std::fs::remove_file(far.here("site/file")).unwrap();
+    assert_eq!(put()["deleted"].as_u64(), Some(1));
+    std::fs::create_dir_all(far.here("back/now/old")).unwrap();
+    let get = done(&far.run(&["get", "-a", "--delete", "localhost:site/", "back", "--json"]));
+    assert_eq!(get["failed"].as_u64(), Some(0), "{get}");
+    assert_eq!(entries(&far.here("back")), entries(&far.here("site")));
+}
+
+#[test]
+fn links_that_lead_out_can_be_left_out_over_ssh() {
+    let far = Far::new();
+    tree(&far);
+    let put = far.run(&["put", "-a", "--safe-links", "tree", "localhost:there"]);
+    assert!(put.status.code() == Some(3) && said(&put).contains("leads out of the directory"), "{}", said(&put));
+    assert!(!far.0.path("served/there/sub/out").is_symlink() && far.0.path("served/there/sub/up").is_symlink());
+    std::os::unix::fs::symlink("/etc/hostname", far.0.path("served/there/out")).unwrap();
+    let get = far.run(&["get", "-a", "--safe-links", "localhost:there/", "back"]);
+    assert!(get.status.code() == Some(3) && said(&get).contains("leads out of the directory"), "{}", said(&get));
+    assert!(!far.here("back/out").is_symlink() && far.here("back/sub/up").is_symlink());
+}
+
+#[test]
+fn zeros_take_no_room_if_that_is_asked_for() {
+    use std::os::unix::fs::MetadataExt;
+    let far = Far::new();
+    let mut disk = far.0.write("client/disk", 300_000);
+    disk.extend(vec![0; 20_000_000]);
+    disk.extend_from_slice(b"end");
+    std::fs::write(far.here("disk"), &disk).unwrap();
+    for words in [["put", "-S", "disk", "localhost:disk"], ["get", "-S", "localhost:disk", "back"]] {
+        done(&far.run(&[&words[..], &["--json"]].concat()));
+    }
+    for path in [far.0.path("served/disk"), far.here("back")] {
+        assert!(std::fs::read(&path).unwrap() == disk);
+        assert!(path.metadata().unwrap().blocks() * 512 < 2_000_000, "{}", path.display());
+    }
+}
+
 #[test]
 fn several_go_into_a_directory_that_is_made_there_and_here() {
     let far = Far::new();

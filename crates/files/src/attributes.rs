@@ -1,5 +1,6 @@
-//! The time of modification and the permissions of a file or a directory, which `-a` keeps besides its content.
+//! The time of modification, the permissions and the owners of a file or a directory, which a copy may keep besides its content.
 
+use crate::owners::{self, Kind};
 use crate::permissions::Permissions;
 use crate::wire;
 use core::time::Duration;
@@ -10,45 +11,75 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 const NANOS: i128 = 1_000_000_000;
 
-/// All that is known of both.
+/// All that is known of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attributes {
     /// Permissions of owner, group and others, as `chmod` takes them.
     pub(crate) mode: Option<u32>,
     pub(crate) modified: Option<SystemTime>,
+    /// The numbers of owner and group on this computer.
+    pub(crate) owner: Option<u32>,
+    pub(crate) group: Option<u32>,
 }
 
 impl Attributes {
     /// Those of a file or a directory here.
     pub(crate) fn of(found: &std::fs::Metadata) -> Self {
         #[cfg(unix)]
-        let mode = Some(std::os::unix::fs::MetadataExt::mode(found) & Permissions::MASK);
+        let (mode, owner, group) = {
+            use std::os::unix::fs::MetadataExt;
+            (Some(found.mode() & Permissions::MASK), Some(found.uid()), Some(found.gid()))
+        };
         #[cfg(not(unix))]
-        let mode = None;
-        Self { mode, modified: found.modified().ok() }
+        let (mode, owner, group) = (None, None, None);
+        Self { mode, modified: found.modified().ok(), owner, group }
     }
 
     /// The same, of what the server has opened.
     pub(crate) fn within(found: &cap_std::fs::Metadata) -> Self {
         #[cfg(unix)]
-        let mode = Some(cap_std::fs::MetadataExt::mode(found) & Permissions::MASK);
+        let (mode, owner, group) = {
+            use cap_std::fs::MetadataExt;
+            (Some(found.mode() & Permissions::MASK), Some(found.uid()), Some(found.gid()))
+        };
         #[cfg(not(unix))]
-        let mode = None;
-        Self { mode, modified: found.modified().ok().map(cap_std::time::SystemTime::into_std) }
+        let (mode, owner, group) = (None, None, None);
+        Self { mode, modified: found.modified().ok().map(cap_std::time::SystemTime::into_std), owner, group }
     }
 
     /// What a message says; of what is no such field, nothing.
     pub(crate) fn told(headers: &HeaderMap) -> Self {
         let text = |name: HeaderName| headers.get(name)?.to_str().ok();
-        Self { mode: text(wire::FILE_MODE).and_then(mode), modified: text(wire::FILE_MODIFIED).and_then(modified) }
+        Self {
+            mode: text(wire::FILE_MODE).and_then(mode),
+            modified: text(wire::FILE_MODIFIED).and_then(modified),
+            owner: text(wire::FILE_OWNER).and_then(|text| owners::read(Kind::User, text)),
+            group: text(wire::FILE_GROUP).and_then(|text| owners::read(Kind::Group, text)),
+        }
     }
 
-    /// The fields that say it.
-    pub(crate) fn fields(self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+    /// The fields that say it; owners by name, too, if that is wanted.
+    pub(crate) fn fields(self, with_names: bool) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let mode = self.mode.map(|mode| (wire::FILE_MODE, format!("{mode:03o}")));
         let modified = self.modified.map(|modified| (wire::FILE_MODIFIED, seconds(modified)));
+        let owner = self.owner.map(|owner| (wire::FILE_OWNER, owners::text(Kind::User, owner, with_names)));
+        let group = self.group.map(|group| (wire::FILE_GROUP, owners::text(Kind::Group, group, with_names)));
         let value = |(name, text): (HeaderName, String)| Some((name, HeaderValue::from_str(&text).ok()?));
-        mode.into_iter().chain(modified).filter_map(value)
+        [mode, modified, owner, group].into_iter().flatten().filter_map(value)
+    }
+
+    /// The same without owners.
+    pub(crate) const fn without_owners(self) -> Self {
+        Self { owner: None, group: None, ..self }
+    }
+
+    /// Those of these that this process can give: nobody but root gives files away, and a group gets files of its members only.
+    pub(crate) fn givable(self) -> Self {
+        Self {
+            owner: self.owner.filter(|_| owners::may_give_away()),
+            group: self.group.filter(|group| owners::may_give_to(*group)),
+            ..self
+        }
     }
 
     /// Whether nothing is known.
@@ -58,16 +89,59 @@ impl Attributes {
 
     /// Whether what is known of both is the same.
     pub(crate) fn agree_with(self, other: Self) -> bool {
-        let modes = self.mode.zip(other.mode).is_none_or(|(one, other)| one == other);
-        modes && self.modified.zip(other.modified).is_none_or(|(one, other)| one == other)
+        fn agree<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
+            one.zip(other).is_none_or(|(one, other)| one == other)
+        }
+        agree(self.mode, other.mode)
+            && agree(self.modified, other.modified)
+            && agree(self.owner, other.owner)
+            && agree(self.group, other.group)
     }
 
     /// Gives them to a file or a directory.
     ///
     /// Errors: it belongs to somebody else; or its file system has none of that kind.
     pub(crate) fn give(self, to: &std::fs::File) -> io::Result<()> {
+        self.give_owners(to)?;
         self.modified.map_or(Ok(()), |modified| to.set_modified(modified))?;
         Permissions::named(self.mode).try_give(to)
+    }
+
+    /// Gives it to owner and group alone, as far as this process may. Setuid and setgid bits end with that.
+    pub(crate) fn give_owners(self, to: &std::fs::File) -> io::Result<()> {
+        #[cfg(unix)]
+        if let Self { owner, group, .. } = self.givable()
+            && (owner.is_some() || group.is_some())
+        {
+            let (owner, group) = (owner.map(rustix::fs::Uid::from_raw), group.map(rustix::fs::Gid::from_raw));
+            return Ok(rustix::fs::fchown(to, owner, group)?);
+        }
+        let _ = to;
+        Ok(())
+    }
+
+    /// Gives time and owners to the link with that name itself.
+    ///
+    /// Errors: as of [`Self::give`].
+    #[cfg(unix)]
+    pub(crate) fn give_link(self, dir: &cap_std::fs::Dir, name: &str) -> io::Result<()> {
+        use rustix::fs::{AtFlags, Gid, Timespec, Timestamps, UTIME_OMIT, Uid, chownat, utimensat};
+        let Self { owner, group, .. } = self.givable();
+        if owner.is_some() || group.is_some() {
+            let (owner, group) = (owner.map(Uid::from_raw), group.map(Gid::from_raw));
+            chownat(dir, name, owner, group, AtFlags::SYMLINK_NOFOLLOW)?;
+        }
+        let Some(nanos) = self.modified.map(nanos_since_1970) else { return Ok(()) };
+        let seconds = i64::try_from(nanos.div_euclid(NANOS)).unwrap_or(i64::MAX);
+        let part = i64::try_from(nanos.rem_euclid(NANOS)).unwrap_or(0);
+        let last_modification = Timespec { tv_sec: seconds, tv_nsec: part };
+        let last_access = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+        let times = Timestamps { last_access, last_modification };
+        match utimensat(dir, name, &times, AtFlags::SYMLINK_NOFOLLOW) {
+            // Some file systems keep none for links.
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) | Ok(()) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
@@ -89,15 +163,29 @@ pub(crate) fn modified(text: &str) -> Option<SystemTime> {
     if is_before { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) }
 }
 
+/// The same without parts of seconds, for comparing with times that have none. Unit: seconds since 1970.
+pub(crate) fn whole_seconds(time: SystemTime) -> i64 {
+    let seconds = |distance: Duration| i64::try_from(distance.as_secs()).unwrap_or(i64::MAX);
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => seconds(after),
+        // Rounded down, as after 1970.
+        Err(before) => -seconds(before.duration()) - i64::from(before.duration().subsec_nanos() > 0),
+    }
+}
+
 /// As [`modified`] reads it.
-fn seconds(time: SystemTime) -> String {
-    let nanos = |distance: Duration| i128::try_from(distance.as_nanos()).unwrap_or(i128::MAX);
-    let since = match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => nanos(after),
-        Err(before) => -nanos(before.duration()),
-    };
+pub(crate) fn seconds(time: SystemTime) -> String {
+    let since = nanos_since_1970(time);
     let (sign, since) = (if since < 0 { "-" } else { "" }, since.abs());
     format!("{sign}{}.{:09}", since / NANOS, since % NANOS)
+}
+
+fn nanos_since_1970(time: SystemTime) -> i128 {
+    let nanos = |distance: Duration| i128::try_from(distance.as_nanos()).unwrap_or(i128::MAX);
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => nanos(after),
+        Err(before) => -nanos(before.duration()),
+    }
 }
 
 #[cfg(test)]
@@ -110,13 +198,15 @@ mod tests {
         fn any_attributes_arrive_as_they_were(
             mode in prop::option::of(0..=Permissions::MASK),
             time in prop::option::of((any::<bool>(), 0..1u64 << 40, 0..1_000_000_000u32)),
+            owners in prop::option::of((0..u32::MAX, 0..u32::MAX)),
         ) {
             let modified = time.map(|(is_before, seconds, nanos)| {
                 let distance = Duration::new(seconds, nanos);
                 if is_before { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance }
             });
-            let sent = Attributes { mode, modified };
-            prop_assert_eq!(Attributes::told(&sent.fields().collect()), sent);
+            let (owner, group) = owners.unzip();
+            let sent = Attributes { mode, modified, owner, group };
+            prop_assert_eq!(Attributes::told(&sent.fields(true).collect()), sent);
         }
 
         #[test]
@@ -147,7 +237,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let file = std::fs::File::create(&path).unwrap();
-        let wanted = Attributes { mode: mode("6750"), modified: modified("1000000000.25") };
+        let found = Attributes::of(&path.metadata().unwrap());
+        let wanted = Attributes { mode: mode("6750"), modified: modified("1000000000.25"), ..found };
         wanted.give(&file).unwrap();
         let found = path.metadata().unwrap();
         assert_eq!(Attributes::of(&found), wanted);

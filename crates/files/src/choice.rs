@@ -1,13 +1,21 @@
 //! Which entries of a directory are moved, and whether they are moved or only told.
 
+mod backup;
+mod listed;
 mod pattern;
+mod rule;
+mod spared;
 
-use crate::error::{Error, Result};
+pub use backup::Backup;
+pub use listed::Listed;
+pub use rule::{Excluded, Rule};
+pub use spared::Spared;
+
+use crate::error::Result;
 use crate::failure::Failure;
 use crate::moved::Moved;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -16,6 +24,12 @@ use std::path::Path;
 pub struct Choice {
     /// Entries that stay where they are, on both sides.
     pub excluded: Excluded,
+    /// Nothing but these, the directories on the way to them, and what is in them.
+    pub listed: Option<Listed>,
+    /// Files that stay as they are at the destination, whatever the other side has.
+    pub spared: Spared,
+    /// Keeps a file that is replaced.
+    pub backup: Option<Backup>,
     /// Of the directory itself only these.
     pub only: Option<Names>,
     /// Names in the destination that belong to something else: an entry of the directory itself that has one is not brought.
@@ -29,6 +43,11 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// Whether this entry stays where it is; `path` begins below the directory that is moved.
+    pub(crate) fn leaves_out(&self, path: &Path, is_directory: bool) -> bool {
+        self.excluded.has(path, is_directory) || self.listed.as_ref().is_some_and(|listed| !listed.has(path))
+    }
+
     /// Whether nothing is deleted, since so many entries would be.
     pub(crate) fn spares(&self, surplus: u64) -> bool {
         self.max_delete.is_some_and(|most| surplus > most)
@@ -42,6 +61,8 @@ pub enum Step<'a, Place: ?Sized> {
     Complete(&'a Place, &'a Moved),
     /// A dry run found that the file would move, with so many bytes as far as they are known.
     Due(&'a Place, Option<u64>),
+    /// A symbolic link or a further name of a file was made, or would be.
+    Linked(&'a Place),
     /// The entry was deleted, or would be.
     Deleted(&'a Place),
 }
@@ -51,51 +72,10 @@ pub enum Step<'a, Place: ?Sized> {
 pub enum Look<Moved> {
     /// Both sides have the same.
     There(Moved),
+    /// It stays as it is at the destination, as [`Choice::spared`] says.
+    Spared,
     /// It would move, with so many bytes as far as they are known.
     Due(Option<u64>),
-}
-
-/// Patterns of entries that are left out, by the rules of `.gitignore`.
-///
-/// A pattern without a slash matches a name at any depth. With a slash in front or within, it begins at the directory that is moved. With one
-/// at the end it matches directories only, with everything in them. `*` and `?` match no slash, `**` does. `!` takes entries back, and
-/// the last pattern that matches decides.
-#[derive(Clone, Debug)]
-pub struct Excluded(Gitignore);
-
-impl Default for Excluded {
-    fn default() -> Self {
-        Self(Gitignore::empty())
-    }
-}
-
-impl Excluded {
-    /// By these patterns.
-    ///
-    /// Errors: one of them is none.
-    pub fn new(patterns: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
-        Self::of(patterns).map_err(Error::from)
-    }
-
-    fn of(patterns: impl IntoIterator<Item = impl AsRef<str>>) -> anyhow::Result<Self> {
-        let mut builder = GitignoreBuilder::new("");
-        builder.allow_unclosed_class(false);
-        for pattern in patterns {
-            let pattern = pattern.as_ref();
-            let refused = |why: String| anyhow!("`{pattern}` {why}").context(Failure::Usage);
-            if pattern.trim().is_empty() || pattern.starts_with('#') {
-                return Err(refused("excludes nothing: write \\# for a name that begins with #".to_owned()));
-            }
-            let line = pattern::for_globset(pattern).map_err(|why| refused(format!("is no pattern: it {why}")))?;
-            builder.add_line(None, &line).map_err(|error| refused(format!("is no pattern: {error}")))?;
-        }
-        Ok(Self(builder.build().context("the patterns are too many")?))
-    }
-
-    /// Whether this entry stays where it is; `path` begins below the directory that is moved.
-    pub(crate) fn has(&self, path: &Path, is_directory: bool) -> bool {
-        self.0.matched(path, is_directory).is_ignore()
-    }
 }
 
 /// Names as a shell's pattern matches them: `*.log`. A dot at the beginning is matched by a dot only.
@@ -130,38 +110,6 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn left_out(patterns: &[&str], path: &str) -> bool {
-        let is_directory = path.ends_with('/');
-        Excluded::new(patterns).unwrap().has(Path::new(path.trim_end_matches('/')), is_directory)
-    }
-
-    #[test]
-    fn patterns_follow_the_rules_of_gitignore() {
-        for (pattern, matched, others) in [
-            ("*.log", &["a.log", "x/y/a.log", ".log"][..], &["a.log2", "log"][..]),
-            ("/a", &["a", "a/"], &["x/a"]),
-            ("x/a", &["x/a"], &["y/x/a", "a"]),
-            ("cache/", &["cache/", "x/cache/"], &["cache", "caches/"]),
-            ("x/**/b", &["x/b", "x/y/z/b"], &["b"]),
-            ("?.[ch]", &["a.c", "x/b.h"], &["ab.c", "a.o"]),
-        ] {
-            assert!(matched.iter().all(|path| left_out(&[pattern], path)), "{pattern}");
-            assert!(!others.iter().any(|path| left_out(&[pattern], path)), "{pattern}");
-        }
-        assert!(!left_out(&["*.log", "!keep.log"], "keep.log"));
-        assert!(left_out(&["!keep.log", "*.log"], "keep.log"));
-    }
-
-    #[test]
-    fn a_pattern_that_excludes_nothing_is_refused() {
-        for wrong in ["", "  ", "# x", "[a"] {
-            let error = Excluded::of([wrong]).unwrap_err();
-            assert_eq!(crate::failure::failure_of(&error), Failure::Usage, "{wrong}");
-            assert!(format!("{error:#}").contains(wrong), "{error:#}");
-        }
-        assert!(!Excluded::default().has(Path::new("a"), false));
-    }
 
     #[test]
     fn names_are_matched_as_a_shell_does() {

@@ -22,6 +22,10 @@ pub struct Tally {
     pub failed: u64,
     /// Whether one of these arrived damaged.
     pub damaged: bool,
+    /// Symbolic links and further names of files that are at the destination, those that were there before included.
+    pub links: u64,
+    /// Files that stay as they are at the destination, whatever the other side has.
+    pub left: u64,
     /// In a dry run: files that would be moved.
     pub due: u64,
     /// Their bytes, as far as they are known.

@@ -3,6 +3,7 @@
 //! Digests are RFC 9530's fields with the algorithm key `blake3`, which its registry does not have: BLAKE3, 32 bytes.
 //! Uploads follow the ideas of draft-ietf-httpbis-resumable-upload; `docs/http.md` has the protocol.
 
+use crate::coding::ZSTD;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
@@ -29,6 +30,37 @@ pub(crate) const WANT_FILE_ATTRIBUTES: HeaderName = HeaderName::from_static("wan
 pub(crate) const FILE_MODE: HeaderName = HeaderName::from_static("file-mode");
 /// When it was modified: seconds since 1970, with decimals.
 pub(crate) const FILE_MODIFIED: HeaderName = HeaderName::from_static("file-modified");
+
+/// Whether the answer is to have owner and group, too: `?1`, or `?0` for their numbers alone.
+pub(crate) const WANT_FILE_OWNERS: HeaderName = HeaderName::from_static("want-file-owners");
+/// The number of its owner, and the percent-encoded name behind a space.
+pub(crate) const FILE_OWNER: HeaderName = HeaderName::from_static("file-owner");
+/// The same of its group.
+pub(crate) const FILE_GROUP: HeaderName = HeaderName::from_static("file-group");
+/// Whether links are to be told as links: `?1`.
+pub(crate) const WANT_FILE_LINKS: HeaderName = HeaderName::from_static("want-file-links");
+/// Whether listings are to tell which names are those of one file: `?1`.
+pub(crate) const WANT_FILE_NAMES: HeaderName = HeaderName::from_static("want-file-names");
+/// The text of a symbolic link, percent-encoded.
+pub(crate) const FILE_LINK: HeaderName = HeaderName::from_static("file-link");
+/// The path of a file on the server that gets another name.
+pub(crate) const FILE_SAME_AS: HeaderName = HeaderName::from_static("file-same-as");
+
+/// Abilities of a server that earlier ones lack, in the answer to OPTIONS.
+pub(crate) const FILE_FEATURES: HeaderName = HeaderName::from_static("file-features");
+/// All that this version has.
+pub(crate) const FEATURES: &str = "backup, links, owners, sparse, zstd";
+/// The end of the name, percent-encoded, under which a replaced file is kept.
+pub(crate) const UPLOAD_BACKUP: HeaderName = HeaderName::from_static("upload-backup");
+
+/// Whether stretches of zeros are to take no room: `?1`.
+pub(crate) const UPLOAD_SPARSE: HeaderName = HeaderName::from_static("upload-sparse");
+
+/// A coding of the body that the client reads, and that the body has: `zstd`.
+pub(crate) const WANT_BODY_CODING: HeaderName = HeaderName::from_static("want-body-coding");
+pub(crate) const BODY_CODING: HeaderName = HeaderName::from_static("body-coding");
+/// Bytes of a body without its coding.
+pub(crate) const BODY_LENGTH: HeaderName = HeaderName::from_static("body-length");
 
 /// Media type of a part of an upload.
 pub(crate) const PARTIAL_UPLOAD_TYPE: &str = "application/partial-upload";
@@ -76,6 +108,38 @@ pub(crate) fn wants_digest(headers: &HeaderMap) -> bool {
 /// Whether the peer wants to know time and permissions.
 pub(crate) fn wants_attributes(headers: &HeaderMap) -> bool {
     headers.get(WANT_FILE_ATTRIBUTES).is_some_and(|value| value == "?1")
+}
+
+/// Whether the peer wants to know owners, and if so, by name, too.
+pub(crate) fn wants_owners(headers: &HeaderMap) -> Option<bool> {
+    match headers.get(WANT_FILE_OWNERS)?.as_bytes() {
+        b"?1" => Some(true),
+        b"?0" => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether the peer wants links told as links.
+pub(crate) fn wants_links(headers: &HeaderMap) -> bool {
+    headers.get(WANT_FILE_LINKS).is_some_and(|value| value == "?1")
+}
+
+/// Whether the peer wants to know which names are those of one file.
+pub(crate) fn wants_names(headers: &HeaderMap) -> bool {
+    headers.get(WANT_FILE_NAMES).is_some_and(|value| value == "?1")
+}
+
+/// Whether the peer reads bodies that are compressed.
+pub(crate) fn wants_zstd(headers: &HeaderMap) -> bool {
+    headers.get(WANT_BODY_CODING).is_some_and(|value| value == ZSTD)
+}
+
+/// Whether the body is compressed. `None` if it has a coding that nobody knows here.
+pub(crate) fn is_zstd(headers: &HeaderMap) -> Option<bool> {
+    match headers.get(BODY_CODING) {
+        None => Some(false),
+        Some(value) => (value == ZSTD).then_some(true),
+    }
 }
 
 /// A field with a number, as in [`UPLOAD_OFFSET`]. `None` if it is missing or no number.

@@ -176,6 +176,7 @@ impl Started {
             privacy: Privacy::below(&secret),
             token: is_upload.then_some(token),
             may_delete: true,
+            same_user: true,
             transport: (options.transport)(&carrier),
             guests: Guests::new(GUESTS, GUESTS),
             ..serve::Options::new(ground.root, listen, Identity::generate()?)

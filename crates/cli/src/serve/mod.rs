@@ -194,6 +194,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         privacy: name.as_deref().map_or(Privacy::Public, Privacy::below),
         token: token.filter(|_| args.writable),
         may_delete: args.allow_delete,
+        same_user: false,
         tunnels: token.filter(|_| args.tunnel).map(|token| Tunnels { token, gate: gate(&args) }),
         transport,
         guests: Guests::new(args.max_connections as usize, args.max_per_address as usize),

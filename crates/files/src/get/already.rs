@@ -31,8 +31,10 @@ pub(super) async fn look(
     let (fetched, there) = match compare(source, url, path, size).await? {
         Look::There(same) => same,
         Look::Due(bytes) => return Ok(Look::Due(bytes)),
+        Look::Spared => return Ok(Look::Spared),
     };
-    if source.archives() && !there.agree_with(Attributes::of(&tokio::fs::symlink_metadata(path).await?)) {
+    let there = source.keeps().of(there, false).givable();
+    if !there.agree_with(Attributes::of(&tokio::fs::symlink_metadata(path).await?)) {
         if dry_run {
             return Ok(Look::Due(Some(0)));
         }

@@ -3,7 +3,8 @@
 use super::patience::Patience;
 use super::request::{self, Room};
 use super::source::Source;
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, modified};
+use crate::owners::{self, Kind as Owned};
 use core::cell::Cell;
 use pcc_net::url::Url;
 use serde::Deserialize;
@@ -16,6 +17,8 @@ use std::fmt;
 pub(crate) enum Kind {
     File,
     Directory,
+    /// A symbolic link.
+    Link,
     /// Nothing that could be downloaded.
     #[serde(other)]
     Other,
@@ -29,9 +32,44 @@ pub(crate) struct Entry {
     pub(crate) kind: Kind,
     #[serde(default)]
     pub(crate) size: Option<u64>,
+    /// Seconds since 1970.
+    #[serde(default)]
+    pub(crate) modified: Option<u64>,
     /// Whether it is a link to that.
     #[serde(default)]
     pub(crate) link: bool,
+    /// The text of a link, and when it was modified, to the nanosecond.
+    #[serde(default)]
+    pub(crate) target: Option<String>,
+    #[serde(default)]
+    changed: Option<String>,
+    /// Owner and group of a link.
+    #[serde(default)]
+    owner: Option<String>,
+    #[serde(default)]
+    group: Option<String>,
+    /// All names of one file have the same text here.
+    #[serde(default)]
+    pub(crate) same: Option<String>,
+}
+
+impl Entry {
+    #[cfg(test)]
+    pub(crate) fn of(name: String, kind: Kind, link: bool) -> Self {
+        let (size, modified, target, changed, owner, group, same) = Default::default();
+        Self { name, kind, size, modified, link, target, changed, owner, group, same }
+    }
+
+    /// The attributes of a link itself.
+    pub(super) fn attributes(&self) -> Attributes {
+        let owned = |kind, text: &Option<String>| owners::read(kind, text.as_deref()?);
+        Attributes {
+            mode: None,
+            modified: self.changed.as_deref().and_then(modified),
+            owner: owned(Owned::User, &self.owner),
+            group: owned(Owned::Group, &self.group),
+        }
+    }
 }
 
 /// A directory's listing.
@@ -93,7 +131,7 @@ pub(crate) async fn list(source: &Source, url: &Url, bounds: &Bounds) -> anyhow:
         NoListing(url.short())
     })?;
     bounds.entries.set(most - listing.entries.len());
-    Ok(Listing { attributes: source.kept(listed.attributes), ..listing })
+    Ok(Listing { attributes: source.keeps().of(listed.attributes, true).givable(), ..listing })
 }
 
 /// Reads a listing: a list of entries, or an object with `entries` and how many are `omitted`. Of the entries it keeps

@@ -10,6 +10,7 @@
 //! | `request`, `trouble` | what is asked, and what the answers mean |
 //! | `store` | where the bytes go, and what is good of what an earlier run left |
 //! | `already` | whether it is here already |
+//! | `linking` | how links arrive, and further names of files |
 //! | `listing` | what a server says is in a directory |
 //! | `claim` | whose a partial file is |
 //! | `journal` | what is known of it |
@@ -27,6 +28,7 @@ mod claim;
 pub(crate) mod dialer;
 mod gave_up;
 mod journal;
+mod linking;
 pub(crate) mod listing;
 pub(crate) mod names;
 pub(crate) mod patience;
@@ -69,7 +71,41 @@ pub async fn file(source: &Source, url: &Url, target: &Target) -> Result<Moved> 
     };
     match here {
         Look::There(here) => Ok(here),
-        Look::Due(_) => transfer::transfer(source, url, target).await.map_err(Error::from),
+        Look::Due(_) | Look::Spared => transfer::transfer(source, url, target).await.map_err(Error::from),
+    }
+}
+
+/// The same, unless the file here is to stay as it is, or to be kept beside the new one. A dry run only tells.
+///
+/// Errors: as of [`file()`].
+pub async fn chosen(source: &Source, url: &Url, target: &Target, choice: &Choice) -> Result<Look<Moved>> {
+    let Target::File(path) = target else {
+        return if choice.dry_run {
+            look(source, url, target).await
+        } else {
+            file(source, url, target).await.map(Look::There)
+        };
+    };
+    if choice.spared.any() {
+        let there = tokio::fs::symlink_metadata(path).await.ok().map(|found| found.modified().ok());
+        let offered = if choice.spared.newer && there.is_some() {
+            transfer::ask(source, url, false).await?.version.attributes.modified
+        } else {
+            None
+        };
+        if choice.spared.has(there, offered) {
+            return Ok(Look::Spared);
+        }
+    }
+    if choice.dry_run {
+        return look(source, url, target).await;
+    }
+    match already::look(source, url, path, None, false).await? {
+        Look::Due(_) => {
+            let arrived = transfer::arrive(source, url, target).await?;
+            Ok(Look::There(arrived.publish(choice.backup.clone()).await?))
+        }
+        here => Ok(here),
     }
 }
 

@@ -5,6 +5,8 @@ use super::patience::Patience;
 use super::source::Session;
 use super::trouble::{Refused, Trouble, text};
 use crate::attributes::Attributes;
+use crate::coding::{Decoder, Garbled, ZSTD};
+use crate::failure::Failure;
 use crate::wire;
 use anyhow::{Context, anyhow};
 use bytes::{Buf, Bytes};
@@ -115,6 +117,8 @@ pub(crate) struct Answer {
     digest: Option<blake3::Hash>,
     body: RequestStream,
     url: String,
+    /// Where the body is compressed.
+    decoder: Option<Decoder>,
 }
 
 /// The memory that listings may take, all together.
@@ -154,6 +158,9 @@ pub(crate) async fn head(session: &Session, url: &Url, digest: bool) -> Result<H
 /// Asks for a file from the byte `from` on, of the state `known` if that is given.
 pub(crate) async fn get(session: &Session, url: &Url, from: u64, known: Option<&Version>) -> Result<Answer, Trouble> {
     let mut request = with_digest(about(session, url));
+    if session.keeps().compress {
+        request = request.header(wire::WANT_BODY_CODING, ZSTD);
+    }
     if from > 0 {
         request = request.header(RANGE, format!("bytes={from}-"));
         if let Some(validator) = known.and_then(Version::validator) {
@@ -171,7 +178,12 @@ pub(crate) async fn get(session: &Session, url: &Url, from: u64, known: Option<&
             anyhow!("the server sends {url} as {encoding}, which was not asked for: fetch it with a browser").into()
         );
     }
-    let length = length(headers, url)?;
+    // Without a length nobody could tell how much a few bytes may unfold to.
+    let (decoder, length) = match (wire::is_zstd(headers), wire::number(headers, wire::BODY_LENGTH)) {
+        (Some(false), _) => (None, length(headers, url)?),
+        (Some(true), Some(length)) if session.keeps().compress => (Some(Decoder::default()), Some(length)),
+        _ => return Err(anyhow!("the server compresses {} in a way that was not asked for", url.short()).into()),
+    };
     let (first, size) = if response.status() == StatusCode::PARTIAL_CONTENT {
         let range = text(headers, &CONTENT_RANGE).and_then(content_range);
         // One that begins earlier may be sent (RFC 9110 §15.3.7). A part that was not asked for may lack its end, and a
@@ -183,7 +195,7 @@ pub(crate) async fn get(session: &Session, url: &Url, from: u64, known: Option<&
     let digest = digest_of(headers, &url.short())?;
     let follows = text(headers, &TRAILER).is_some_and(|fields| fields.contains(wire::REPR_DIGEST.as_str()));
     let has_digest = digest.is_some() || follows;
-    Ok(Answer { version: Version::of(headers, size), from: first, has_digest, digest, body, url: url.short() })
+    Ok(Answer { version: Version::of(headers, size), from: first, has_digest, digest, body, url: url.short(), decoder })
 }
 
 /// The entries of a directory, as JSON.
@@ -194,10 +206,10 @@ pub(crate) async fn listing<'room>(
     room: &'room Room,
 ) -> Result<Text<'room>, Trouble> {
     patience.ask();
-    let (response, body) =
-        patience.wait(ask(session, url, about(session, url).header(ACCEPT, "application/json"))).await?;
+    let request = session.keeps().asks_of_listing(plainly(url)).header(ACCEPT, "application/json");
+    let (response, body) = patience.wait(ask(session, url, request)).await?;
     let (version, url_text) = (Version::of(response.headers(), None), url.short());
-    let mut answer = Answer { version, from: 0, has_digest: false, digest: None, body, url: url_text };
+    let mut answer = Answer { version, from: 0, has_digest: false, digest: None, body, url: url_text, decoder: None };
     let mut text = Vec::new();
     let mut turn = None;
     while let Some(part) = patience.wait(answer.next(session)).await? {
@@ -218,8 +230,7 @@ pub(crate) async fn listing<'room>(
 
 /// A request about `url`.
 fn about(session: &Session, url: &Url) -> request::Builder {
-    let request = plainly(url);
-    if session.archives() { request.header(wire::WANT_FILE_ATTRIBUTES, "?1") } else { request }
+    session.keeps().asks(plainly(url))
 }
 
 /// Ranges and digests are about the file as it is.
@@ -230,8 +241,24 @@ fn plainly(url: &Url) -> request::Builder {
 impl Answer {
     /// The next bytes of the body; `None` at its end. May be dropped while it waits, and called again.
     pub(crate) async fn next(&mut self, session: &Session) -> Result<Option<Bytes>, Trouble> {
-        let part = self.body.recv_data().await.map_err(|error| trouble(session, &self.url, error))?;
-        Ok(part.map(|mut part| part.copy_to_bytes(part.remaining())))
+        loop {
+            if let Some(decoder) = &mut self.decoder
+                && let Some(piece) = decoder.piece().map_err(|garbled| self.garbled(garbled))?
+            {
+                return Ok(Some(piece));
+            }
+            let part = self.body.recv_data().await.map_err(|error| trouble(session, &self.url, error))?;
+            let part = part.map(|mut part| part.copy_to_bytes(part.remaining()));
+            match (&mut self.decoder, part) {
+                (Some(decoder), Some(part)) => decoder.push(&part),
+                (Some(decoder), None) if decoder.is_within() => return Err(self.garbled(Garbled)),
+                (_, part) => return Ok(part),
+            }
+        }
+    }
+
+    fn garbled(&self, garbled: Garbled) -> Trouble {
+        Trouble::Final(anyhow!("{}: {garbled}", self.url).context(Failure::Integrity))
     }
 
     /// After the end of the body: the digest of the whole file that came in front of it or behind.

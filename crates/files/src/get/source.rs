@@ -6,6 +6,7 @@ use super::trouble::Trouble;
 use super::watch::Watch;
 use crate::attributes::Attributes;
 use crate::failure::Failure;
+use crate::keeps::Keeps;
 use anyhow::anyhow;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
@@ -44,11 +45,13 @@ pub struct Source {
     give_up: Duration,
     throttle: Option<Throttle>,
     windows: Windows,
-    archives: bool,
+    keeps: Keeps,
     watch: Arc<dyn Watch>,
     session: tokio::sync::Mutex<Option<Arc<Session>>>,
     files: Semaphore,
     state: Mutex<State>,
+    /// Abilities that the server tells of, once it was asked.
+    features: tokio::sync::OnceCell<String>,
 }
 
 /// How things go.
@@ -68,14 +71,15 @@ pub(crate) struct Session {
     requests: Requests,
     send_window: SendWindow,
     retired: AtomicBool,
-    archives: bool,
+    /// The things to ask for besides contents.
+    keeps: Keeps,
     /// How many requests were made of it.
     asked: AtomicU64,
 }
 
 impl Session {
     async fn open(source: &Source) -> Result<Self, Trouble> {
-        let Source { dialer, peer, windows, archives, .. } = source;
+        let Source { dialer, peer, windows, keeps, .. } = source;
         let dialed = dialer.dial(peer).await.map_err(|error| {
             let (is_unreachable, may_pass) = (error.is_unreachable(), error.may_pass());
             let error = anyhow::Error::new(error);
@@ -93,7 +97,7 @@ impl Session {
             })?;
         tokio::spawn(driver);
         let (retired, asked) = (AtomicBool::new(false), AtomicU64::new(0));
-        Ok(Self { dialed, requests, send_window, retired, archives: *archives, asked })
+        Ok(Self { dialed, requests, send_window, retired, keeps: keeps.clone(), asked })
     }
 
     /// Of what was written at most so much is not acknowledged.
@@ -117,9 +121,9 @@ impl Session {
         self.requests.clone()
     }
 
-    /// Whether to ask for times and permissions.
-    pub(crate) const fn archives(&self) -> bool {
-        self.archives
+    /// The things to ask for besides contents.
+    pub(crate) const fn keeps(&self) -> &Keeps {
+        &self.keeps
     }
 
     fn alive(&self) -> bool {
@@ -186,11 +190,12 @@ impl Source {
             give_up,
             throttle: None,
             windows,
-            archives: false,
+            keeps: Keeps::default(),
             watch,
             session,
             files,
             state: Mutex::new(state),
+            features: tokio::sync::OnceCell::new(),
         }
     }
 
@@ -204,19 +209,23 @@ impl Source {
         Self { throttle: limit.map(Throttle::new), ..self }
     }
 
-    /// The same, with times of modification and permissions kept, of files and directories, in both directions.
-    pub fn archiving(self, archives: bool) -> Self {
-        Self { archives, ..self }
+    /// The same, with these things of files and directories kept, in both directions.
+    pub fn keeping(self, keeps: Keeps) -> Self {
+        Self { keeps, ..self }
     }
 
-    /// Whether times and permissions are kept.
-    pub(crate) const fn archives(&self) -> bool {
-        self.archives
+    /// The things that are kept.
+    pub(crate) const fn keeps(&self) -> &Keeps {
+        &self.keeps
     }
 
-    /// The attributes of these that a copy here gets.
+    /// The attributes of these that a new file here gets: the time in any case.
     pub(crate) fn kept(&self, attributes: Attributes) -> Attributes {
-        Attributes { mode: attributes.mode.filter(|_| self.archives), ..attributes }
+        Attributes { modified: attributes.modified, ..self.keeps.of(attributes, false).givable() }
+    }
+
+    pub(crate) const fn features(&self) -> &tokio::sync::OnceCell<String> {
+        &self.features
     }
 
     /// The user's limits.

@@ -8,13 +8,15 @@ use super::journal::{self, BLOCK, Header, Mark};
 use super::place_error::PlaceError;
 use super::{claim, names};
 use crate::attributes::Attributes;
+use crate::choice::Backup;
 use crate::disk;
 use crate::inherited::inherit;
 use crate::permissions::Permissions;
+use crate::sparse;
 use anyhow::Context;
 use core::time::Duration;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
@@ -37,6 +39,8 @@ pub(super) struct Store {
     /// The digest of everything up to `at`.
     whole: blake3::Hasher,
     at: u64,
+    /// Stretches of zeros take no room.
+    sparse: bool,
 }
 
 enum Out {
@@ -104,7 +108,12 @@ impl Store {
                 Out::Part(part)
             }
         };
-        Ok(Self { out, whole: blake3::Hasher::new(), at: 0 })
+        Ok(Self { out, whole: blake3::Hasher::new(), at: 0, sparse: false })
+    }
+
+    /// The same, in which stretches of zeros take no room.
+    pub(super) fn sparsely(self, sparse: bool) -> Self {
+        Self { sparse, ..self }
     }
 
     /// Bytes it has.
@@ -115,6 +124,8 @@ impl Store {
     /// Whether there is room for what is missing of `size` bytes.
     pub(super) fn has_room(&self, size: u64) -> anyhow::Result<()> {
         match &self.out {
+            // Nobody knows how much of it is zeros.
+            Out::Part(_) if self.sparse => Ok(()),
             Out::Part(part) => disk::has_room(&part.file, size.saturating_sub(self.at))
                 .with_context(|| cannot_write(&part.path, part.resumable)),
             Out::Stdout => Ok(()),
@@ -150,6 +161,9 @@ impl Store {
             let room = usize::try_from(BLOCK - self.at % BLOCK).unwrap_or(usize::MAX);
             let (now, later) = data.split_at(room.min(data.len()));
             match &mut self.out {
+                Out::Part(part) if self.sparse => {
+                    part.append_sparsely(now, self.at).with_context(|| cannot_write(&part.path, part.resumable))?
+                }
                 Out::Part(part) => {
                     part.file.write_all(now).with_context(|| cannot_write(&part.path, part.resumable))?
                 }
@@ -171,9 +185,9 @@ impl Store {
     }
 
     /// Brings the file under its name, with these attributes: only now, and at once. Blocks.
-    pub(super) fn publish(self, attributes: Attributes) -> anyhow::Result<()> {
+    pub(super) fn publish(self, attributes: Attributes, backup: Option<&Backup>) -> anyhow::Result<()> {
         match self.out {
-            Out::Part(mut part) => part.publish(attributes),
+            Out::Part(mut part) => part.publish(attributes, backup),
             Out::Stdout => Ok(()),
         }
     }
@@ -192,12 +206,31 @@ impl Part {
         Box::new(Self { target, path, file, journal, resumable, complete: false })
     }
 
-    fn publish(&mut self, attributes: Attributes) -> anyhow::Result<()> {
-        if let Err(error) = (Attributes { mode: None, ..attributes }).give(&self.file) {
+    fn append_sparsely(&self, mut data: &[u8], mut at: u64) -> std::io::Result<()> {
+        let mut file = &self.file;
+        while !data.is_empty() {
+            let done = sparse::append(file, data, at, |data, at| {
+                file.seek(SeekFrom::Start(at))?;
+                file.write(data)
+            })?;
+            if done == 0 {
+                return Err(std::io::ErrorKind::WriteZero.into());
+            }
+            at += done as u64;
+            data = data.get(done..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    fn publish(&mut self, attributes: Attributes, backup: Option<&Backup>) -> anyhow::Result<()> {
+        if let Err(error) = (Attributes { mode: None, ..attributes.without_owners() }).give(&self.file) {
             // Not every file system keeps every time, and the content is right without it.
             tracing::debug!(%error, path = %self.path.display(), "the time of modification is another");
         }
         inherit(&self.target, permissions(attributes, &self.target), &self.file);
+        if let Err(error) = attributes.give_owners(&self.file) {
+            tracing::debug!(%error, path = %self.path.display(), "owner and group are not kept");
+        }
         self.file.sync_all().with_context(|| cannot_write(&self.path, self.resumable))?;
         self.complete = true;
         // In this order: of a run that is killed in between, a complete file is left that the server's digest tells to be
@@ -206,6 +239,7 @@ impl Part {
         if self.resumable {
             remove(&self.journal.path)?;
         }
+        backup.map_or(Ok(()), |backup| backup.keep(&self.target))?;
         std::fs::rename(&self.path, &self.target).with_context(|| {
             let (part, target) = (self.path.display(), self.target.display());
             format!("could not rename the complete file {part} to {target}; rename it yourself")

@@ -10,6 +10,7 @@ use super::trouble::{Refused, Trouble};
 use super::watch::Started;
 use crate::attributes::Attributes;
 use crate::blocking::{off_thread, while_wanted};
+use crate::choice::Backup;
 use crate::failure::Failure;
 use crate::moved::Moved;
 use anyhow::{Context, anyhow};
@@ -41,17 +42,17 @@ pub(super) struct Arrived<'a> {
 }
 
 impl Arrived<'_> {
-    /// Gives it its name.
-    pub(super) async fn publish(self) -> anyhow::Result<Moved> {
+    /// Gives it its name; the file that has it now may be kept.
+    pub(super) async fn publish(self, backup: Option<Backup>) -> anyhow::Result<Moved> {
         let Self { store, attributes, begun, moved, .. } = self;
-        off_thread(move || store.publish(attributes)).await?;
+        off_thread(move || store.publish(attributes, backup.as_ref())).await?;
         Ok(Moved { seconds: begun.elapsed().as_secs_f64(), ..moved })
     }
 }
 
 /// Fetches one file from a source that may have others.
 pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> anyhow::Result<Moved> {
-    arrive(source, url, target).await?.publish().await
+    arrive(source, url, target).await?.publish(None).await
 }
 
 /// Fetches one file, to its last byte.
@@ -353,6 +354,7 @@ impl Arriving<'_, '_> {
                 Some(store) => store,
                 None => off_thread(move || Store::new(&target, header, attributes)).await?,
             };
+            let store = store.sparsely(self.source.keeps().sparse);
             if let Some(size) = self.version.as_ref().and_then(|version| version.size) {
                 store.has_room(size)?;
             }

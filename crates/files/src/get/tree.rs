@@ -5,6 +5,7 @@
 
 use super::abreast::Abreast;
 use super::already;
+use super::linking::{self, First, Linking, What};
 use super::listing::{self, Bounds, Entry, Kind, Listing, MOST_ENTRIES};
 use super::names::{self, brief};
 use super::place_error::PlaceError;
@@ -24,18 +25,22 @@ use crate::tally::Tally;
 use anyhow::{Context, anyhow};
 use core::cell::RefCell;
 use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use pcc_net::percent;
 use pcc_net::url::Url;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Levels of directories: a server that links to itself has an end.
 const DEEPEST: usize = 64;
+
+/// Characters of what a server calls a file that has several names.
+const MOST_OF_SAME: usize = 64;
 
 /// A directory here and there.
 #[derive(Debug)]
@@ -70,16 +75,28 @@ struct Wanted {
     directory: Arc<Directory>,
     name: String,
     size: Option<u64>,
+    /// When it was modified there.
+    modified: Option<SystemTime>,
     /// Whether a directory of that name is to go once the file has come.
+    replaces: bool,
+}
+
+/// Links of a directory, or further names in it.
+struct Links {
+    directory: Arc<Directory>,
+    links: Vec<Linking>,
+    /// Whether directories of these names are to go.
     replaces: bool,
 }
 
 enum Job {
     List(Directory),
     Fetch(Wanted),
+    Link(Links),
 }
 
 enum Done {
+    Linked(Arc<Directory>, anyhow::Result<Vec<(Linking, linking::Outcome)>>),
     Listed(Directory, anyhow::Result<Listing>),
     Fetched(Wanted, anyhow::Result<Look<Moved>>),
 }
@@ -112,6 +129,12 @@ struct Walk<'a> {
     /// Directories, those above before those below, and what they get once nothing more comes into them.
     described: RefCell<Vec<(PathBuf, Attributes)>>,
     held: RefCell<Vec<Held>>,
+    /// The first names of files that have several, by what the server calls them, below the destination.
+    firsts: RefCell<HashMap<String, First>>,
+    /// The other names: they come once all files are here.
+    twins: RefCell<Vec<Links>>,
+    /// Entries that somebody listed, and that the server has not told of.
+    unseen: RefCell<HashSet<PathBuf>>,
     /// Entries that were removed for a file, and of which nobody was told yet.
     removed: RefCell<Vec<PathBuf>>,
 }
@@ -134,6 +157,9 @@ pub(super) async fn fetch_tree(
         bounds: Bounds::default(),
         described: RefCell::default(),
         held: RefCell::default(),
+        firsts: RefCell::default(),
+        twins: RefCell::default(),
+        unseen: choice.listed.as_ref().map(|listed| listed.paths().clone()).unwrap_or_default().into(),
         removed: RefCell::default(),
     };
     // The last one first: depth before breadth, so that less waits.
@@ -155,6 +181,7 @@ pub(super) async fn fetch_tree(
         });
         let is_listing = matches!(next, Some(Done::Listed(..)));
         match next {
+            None if !walk.twins.borrow().is_empty() => waiting.extend(walk.twins.take().into_iter().map(Job::Link)),
             None => {
                 let held = walk.held.take();
                 if choice.delete && walk.delete(&core::mem::take(&mut surplus), &mut tree, each)? {
@@ -163,6 +190,7 @@ pub(super) async fn fetch_tree(
                     held.iter().for_each(|held| tree.fail(source, &held.path, held.entries, &held.why));
                 }
                 if waiting.is_empty() {
+                    walk.tell_unseen(&mut tree);
                     walk.describe(&mut tree);
                     return Ok(Tally { seconds: begun.elapsed().as_secs_f64(), ..tree });
                 }
@@ -173,6 +201,10 @@ pub(super) async fn fetch_tree(
                 tree.add(&fetched);
                 each(Step::Complete(&wanted.path(), &fetched));
             }
+            Some(Done::Fetched(wanted, Ok(Look::Spared))) => {
+                source.watch().complete(wanted.size, 0);
+                tree.left += 1;
+            }
             Some(Done::Fetched(wanted, Ok(Look::Due(bytes)))) => {
                 tree.add_due(bytes);
                 each(Step::Due(&wanted.path(), bytes));
@@ -182,6 +214,14 @@ pub(super) async fn fetch_tree(
             {
                 let path = wanted.path();
                 walk.held.borrow_mut().push(Held { job: Job::Fetch(wanted), path, entries: 1, why });
+            }
+            Some(Done::Linked(directory, Ok(outcomes))) => {
+                walk.tell_removed(&mut tree, each);
+                walk.linked(&directory, outcomes, &mut tree, &mut surplus, each)?;
+            }
+            Some(Done::Linked(directory, Err(error))) if concerns_one(&error) => {
+                walk.tell_removed(&mut tree, each);
+                tree.fail(source, &directory.path, 1, &error);
             }
             Some(Done::Listed(directory, Ok(listing))) => {
                 let below = walk.unfold(directory, listing, &mut tree, &mut surplus)?;
@@ -197,7 +237,9 @@ pub(super) async fn fetch_tree(
                 walk.tell_removed(&mut tree, each);
                 tree.fail(source, &wanted.path(), 1, &error);
             }
-            Some(Done::Listed(_, Err(error)) | Done::Fetched(_, Err(error))) => return Err(error),
+            Some(Done::Listed(_, Err(error)) | Done::Fetched(_, Err(error)) | Done::Linked(_, Err(error))) => {
+                return Err(error);
+            }
         }
         unlisted -= usize::from(is_listing);
         if is_listing && unlisted == 0 {
@@ -224,7 +266,7 @@ impl Job {
     /// Bytes that come, as far as the server has told.
     fn size(&self) -> Option<u64> {
         match self {
-            Self::List(_) => None,
+            Self::List(_) | Self::Link(_) => None,
             Self::Fetch(wanted) => wanted.size,
         }
     }
@@ -234,6 +276,7 @@ impl Job {
         match self {
             Self::List(directory) => Self::List(Directory { is_cleared: true, ..directory }),
             Self::Fetch(wanted) => Self::Fetch(Wanted { replaces: true, ..wanted }),
+            Self::Link(links) => Self::Link(Links { replaces: true, ..links }),
         }
     }
 
@@ -242,6 +285,10 @@ impl Job {
             Self::List(directory) => {
                 let listing = listing::list(walk.source, &directory.url, &walk.bounds).await;
                 Done::Listed(directory, listing)
+            }
+            Self::Link(links) => {
+                let directory = links.directory.clone();
+                Done::Linked(directory, links.make(walk).await)
             }
             Self::Fetch(wanted) => {
                 let fetched = wanted.fetch(walk).await;
@@ -261,8 +308,16 @@ impl Walk<'_> {
         tree: &mut Tally,
         surplus: &mut Surplus,
     ) -> anyhow::Result<Vec<Job>> {
-        let is_empty = listing.entries.is_empty() && listing.omitted == 0 && listing.beyond == 0;
         let below = directory.path.strip_prefix(self.into).unwrap_or(&directory.path).to_owned();
+        if let mut unseen = self.unseen.borrow_mut()
+            && !unseen.is_empty()
+        {
+            unseen.remove(&below);
+            for entry in &listing.entries {
+                unseen.remove(&below.join(&entry.name));
+            }
+        }
+        let is_empty = listing.entries.is_empty() && listing.omitted == 0 && listing.beyond == 0;
         listing.entries.retain(|entry| self.is_wanted(&below, entry));
         if directory.depth == 0
             && let Some(names) = &self.choice.only
@@ -285,23 +340,29 @@ impl Walk<'_> {
             return Ok(Vec::new());
         }
         self.count_unnamed(&directory, &listing, tree);
-        if self.source.archives() && (directory.depth > 0 || self.choice.only.is_none()) {
+        if self.source.keeps().attributes() && (directory.depth > 0 || self.choice.only.is_none()) {
             self.described.borrow_mut().push((directory.path.clone(), listing.attributes));
         }
         let directory = Arc::new(directory);
         let taken = (directory.depth == 0).then_some(&self.choice.taken);
         let mut names: HashSet<_> = taken.into_iter().flatten().map(|name| filename::folded(name)).collect();
-        let (mut files, mut directories) = (Vec::new(), Vec::new());
+        let shared: Arc<Path> = below.as_path().into();
+        let (mut files, mut directories, mut links) = (Vec::new(), Vec::new(), Vec::new());
         for entry in listing.entries {
-            match place(&directory, &entry.name, entry.kind, &mut names) {
-                Ok(Some(sub)) => {
+            let placed = place(&directory, &entry.name, entry.kind, &mut names);
+            match self.link_of(&below, &entry).and_then(|link| Ok((placed?, link))) {
+                Ok((_, Some(what))) => links.push(Linking { name: entry.name, what }),
+                Ok((None, None)) if self.is_twin(&directory, &shared, &entry) => {}
+                Ok((Some(sub), _)) => {
                     let is_cleared = directory.is_cleared && self.choice.dry_run;
                     directories.push(Job::List(Directory { is_cleared, ..sub }));
                 }
-                Ok(None) => {
+                Ok((None, _)) => {
                     self.source.watch().found(entry.size);
                     let (directory, size) = (directory.clone(), entry.size);
-                    files.push(Job::Fetch(Wanted { directory, name: entry.name, size, replaces: false }));
+                    let modified =
+                        entry.modified.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds)));
+                    files.push(Job::Fetch(Wanted { directory, name: entry.name, size, modified, replaces: false }));
                 }
                 Err(why) => {
                     let error = left_out(&directory, format!("`{}`", brief(&entry.name)), why);
@@ -310,22 +371,98 @@ impl Walk<'_> {
                 }
             }
         }
-        // A pattern leaves open what else the server has.
+        // A pattern or a list leaves open what else the server has.
         let is_untouched = self.choice.dry_run && directory.is_cleared;
-        if self.choice.delete && !is_untouched && (directory.depth > 0 || self.choice.only.is_none()) {
+        let deletes = self.choice.delete && self.choice.listed.is_none();
+        if deletes && !is_untouched && (directory.depth > 0 || self.choice.only.is_none()) {
             surplus.look(self.into, &below, &names, &self.choice.excluded)?;
         }
         // Taken from the end: its files in their order, then its directories.
         directories.reverse();
         directories.extend(files.into_iter().rev());
+        directories.extend((!links.is_empty()).then_some(Job::Link(Links { directory, links, replaces: false })));
         Ok(directories)
+    }
+
+    /// The link that this entry of the directory `below` the top is, where links are kept. Or why it is left out.
+    fn link_of(&self, below: &Path, entry: &Entry) -> Result<Option<What>, String> {
+        let keeps = self.source.keeps();
+        if !keeps.links || !(entry.link || entry.kind == Kind::Link) {
+            return Ok(None);
+        }
+        match (&entry.target, entry.kind) {
+            (Some(target), Kind::Link) => {
+                linking::check(&below.join(&entry.name), target, keeps.links_out)?;
+                let attributes = Attributes { mode: None, ..keeps.of(entry.attributes(), false) };
+                Ok(Some(What::Link(target.clone(), attributes)))
+            }
+            (_, Kind::File | Kind::Directory) => Err("it is a link, and the `pcc` of the server is too old to say where to: renew it \
+                 there, or add --no-links to have what it leads to"
+                .to_owned()),
+            _ => Err("it is a link that leads out of what the server serves, or to a name that is not UTF-8; over ssh a link may lead out"
+                .to_owned()),
+        }
+    }
+
+    /// Notes an entry that is a further name of a file, where these are kept.
+    fn is_twin(&self, directory: &Arc<Directory>, below: &Arc<Path>, entry: &Entry) -> bool {
+        let Some(same) = entry.same.as_ref().filter(|_| self.source.keeps().hard_links && entry.kind == Kind::File)
+        else {
+            return false;
+        };
+        let mut firsts = self.firsts.borrow_mut();
+        let Some(first) = firsts.get(same) else {
+            firsts.insert(
+                same.chars().take(MOST_OF_SAME).collect(),
+                First { below: below.clone(), name: entry.name.as_str().into() },
+            );
+            return false;
+        };
+        let links = vec![Linking { name: entry.name.clone(), what: What::SameAs(first.clone()) }];
+        self.twins.borrow_mut().push(Links { directory: directory.clone(), links, replaces: false });
+        true
+    }
+
+    /// Counts links that are here, and notes what is in their way.
+    fn linked(
+        &self,
+        directory: &Arc<Directory>,
+        outcomes: Vec<(Linking, linking::Outcome)>,
+        tree: &mut Tally,
+        surplus: &mut Surplus,
+        each: Each<'_>,
+    ) -> anyhow::Result<()> {
+        for (linking, outcome) in outcomes {
+            let path = directory.path.join(&linking.name);
+            match outcome {
+                Ok(None) => tree.left += 1,
+                Ok(Some(changes)) => {
+                    tree.links += 1;
+                    if changes {
+                        each(Step::Linked(&path));
+                    }
+                }
+                Err(linking::Refused::InTheWay) => {
+                    let why = InTheWay { path: path.clone(), is: "a directory" }.into();
+                    let job = Job::Link(Links { directory: directory.clone(), links: vec![linking], replaces: false });
+                    if self.may_clear(&why, &path, false, surplus) {
+                        self.held.borrow_mut().push(Held { job, path, entries: 1, why });
+                    } else {
+                        tree.fail(self.source, &path, 1, &why);
+                    }
+                }
+                Err(linking::Refused::Other(error)) if concerns_one(&error) => tree.fail(self.source, &path, 1, &error),
+                Err(linking::Refused::Other(error)) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Whether this entry of the directory `below` the top is to be had at all.
     fn is_wanted(&self, below: &Path, entry: &Entry) -> bool {
         let is_top = below.as_os_str().is_empty();
         let is_named = !is_top || self.choice.only.as_ref().is_none_or(|names| names.has(&entry.name));
-        is_named && !self.choice.excluded.has(&below.join(&entry.name), entry.kind == Kind::Directory)
+        is_named && !self.choice.leaves_out(&below.join(&entry.name), entry.kind == Kind::Directory)
     }
 
     /// Sees to the directory here, and to room for what comes into it.
@@ -334,10 +471,15 @@ impl Walk<'_> {
             return if directory.is_cleared { Ok(()) } else { is_free(&directory.path) };
         }
         match directory.depth {
-            0 => has_room(directory, listing).and_then(|()| directory.make()),
+            0 => self.has_room(directory, listing).and_then(|()| directory.make()),
             _ if is_empty => directory.make(),
-            _ => is_free(&directory.path).and_then(|()| has_room(directory, listing)),
+            _ => is_free(&directory.path).and_then(|()| self.has_room(directory, listing)),
         }
+    }
+
+    fn has_room(&self, directory: &Directory, listing: &Listing) -> anyhow::Result<()> {
+        // Nobody knows how much of a file is holes.
+        if self.source.keeps().sparse { Ok(()) } else { has_room(directory, listing) }
     }
 
     /// Counts entries of which nothing is known but that they are there.
@@ -403,6 +545,14 @@ impl Walk<'_> {
         done.map(|()| true)
     }
 
+    /// Counts what is in the list of files and not at the server.
+    fn tell_unseen(&self, tree: &mut Tally) {
+        for path in self.unseen.take() {
+            let error = anyhow!("{} is in the list of files and not at the server", path.display());
+            tree.fail(self.source, &self.into.join(path), 1, &error);
+        }
+    }
+
     /// Tells what was removed for a file.
     fn tell_removed(&self, tree: &mut Tally, each: Each<'_>) {
         for path in self.removed.take() {
@@ -462,7 +612,7 @@ fn place(
         return Err("another entry or source has that name already, or one that is the same on this system".to_owned());
     }
     match kind {
-        Kind::File => Ok(None),
+        Kind::File | Kind::Link => Ok(None),
         Kind::Directory if directory.depth + 1 >= DEEPEST => Err(format!("it is more than {DEEPEST} levels deep")),
         Kind::Directory => {
             let (url, path) = (child(&directory.url, name, "/")?, directory.path.join(name));
@@ -500,6 +650,35 @@ fn is_free(path: &Path) -> anyhow::Result<()> {
     }
 }
 
+impl Links {
+    async fn make(self, walk: &Walk<'_>) -> anyhow::Result<Vec<(Linking, linking::Outcome)>> {
+        let Self { directory, links, replaces } = self;
+        if !walk.choice.dry_run {
+            directory.make()?;
+        }
+        if replaces && !walk.choice.dry_run {
+            for linking in &links {
+                let path = directory.path.join(&linking.name);
+                if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+                    walk.make_way(&path).await?;
+                }
+            }
+        }
+        let below = directory.path.strip_prefix(walk.into).unwrap_or(&directory.path).to_owned();
+        let (top, choice) = (walk.into.to_owned(), walk.choice.clone());
+        let is_rehearsed = choice.dry_run && (replaces || directory.is_cleared);
+        off_thread(move || {
+            let make = |linking: Linking| {
+                let outcome =
+                    if is_rehearsed { Ok(Some(true)) } else { linking::make(&top, &below, &linking, &choice) };
+                (linking, outcome)
+            };
+            Ok(links.into_iter().map(make).collect())
+        })
+        .await
+    }
+}
+
 impl Wanted {
     fn path(&self) -> PathBuf {
         self.directory.path.join(&self.name)
@@ -509,6 +688,12 @@ impl Wanted {
         let (source, path, dry_run) = (walk.source, self.path(), walk.choice.dry_run);
         if dry_run && (self.replaces || self.directory.is_cleared) {
             return Ok(Look::Due(self.size));
+        }
+        if walk.choice.spared.any() {
+            let there = tokio::fs::symlink_metadata(&path).await.ok().map(|found| found.modified().ok());
+            if walk.choice.spared.has(there, self.modified) {
+                return Ok(Look::Spared);
+            }
         }
         let bad = |why| BadEntry { what: format!("`{}`", self.name), directory: self.directory.url.short(), why };
         let url = child(&self.directory.url, &self.name, "").map_err(bad)?;
@@ -522,13 +707,13 @@ impl Wanted {
                 fetched
             }
             due if dry_run => return Ok(due),
-            Look::Due(_) => {
+            Look::Due(_) | Look::Spared => {
                 self.directory.make()?;
                 let arrived = arrive(source, &url, &Target::File(path.clone())).await?;
                 if is_taken {
                     walk.make_way(&path).await?;
                 }
-                arrived.publish().await?
+                arrived.publish(walk.choice.backup.clone()).await?
             }
         };
         source.watch().complete(self.size, fetched.bytes);

@@ -2,7 +2,9 @@
 
 use super::content::Content;
 use super::exchange::InTheWay;
-use super::look::look;
+use super::features;
+use super::link;
+use super::look::{is_spared, look};
 use super::surplus::{Place, Surplus};
 use super::target::Target;
 use super::tree;
@@ -53,8 +55,9 @@ pub(crate) async fn directory(
     each: &(dyn Fn(Step<'_, Url>) + Sync),
 ) -> anyhow::Result<Tally> {
     allow_descriptors();
-    let (root, excluded, begun) = (dir.to_owned(), choice.excluded.clone(), std::time::Instant::now());
-    let listed = tokio::task::spawn_blocking(move || tree::list(&root, &excluded)).await;
+    let begun = std::time::Instant::now();
+    let (root, chosen, keeps) = (dir.to_owned(), choice.clone(), source.keeps().clone());
+    let listed = tokio::task::spawn_blocking(move || tree::list(&root, &chosen, &keeps)).await;
     let tree = listed.context("a thread for files failed")?;
     let mut sent = Tally::default();
     for (file, reason) in &tree.skipped {
@@ -63,24 +66,35 @@ pub(crate) async fn directory(
     let to = |path: &Path, is_new: bool| -> anyhow::Result<Target> {
         let names = path.components().map(|part| part.as_os_str().to_str().context("its name is not UTF-8"));
         let url = names.map(|name| name.map(str::to_owned)).try_fold(url.clone(), |url, name| below(&url, &name?))?;
-        Ok(Target { url, token: token.to_owned(), is_new })
+        Ok(Target { url, token: token.to_owned(), is_new, backup: choice.backup.clone() })
     };
+    check(source, &to(Path::new(""), false)?, choice).await?;
+    for path in choice.listed.iter().flat_map(|listed| listed.paths()) {
+        if dir.join(path).symlink_metadata().is_err() {
+            sent.fail(source, &dir.join(path), 1, &anyhow!("{} is in the list of files and not here", path.display()));
+        }
+    }
     tree.files.iter().for_each(|file| source.watch().found(file.size));
     source.watch().found_all();
-    let sending = Sending { source, dir, choice, to: &to, each };
+    if tree.files.iter().any(|file| file.link.is_some()) && !choice.dry_run {
+        features::require(source, &to(Path::new(""), false)?, "links", "links (-l, -H)").await?;
+    }
+    let sending = Sending { source, dir, top: url, choice, to: &to, each };
     let (directories, files) = (tree.directories.iter().collect(), tree.files.iter().collect());
     let mut missing = sending.send(directories, files, &mut sent).await?;
-    if choice.delete && sent.failed == 0 && missing.is_in_the_way() {
+    // A list leaves open what else there is.
+    let deletes = choice.delete && choice.listed.is_none();
+    if deletes && sent.failed == 0 && missing.is_in_the_way() {
         let goes_on = sending.delete(&tree, &mut sent).await?;
         if goes_on && !missing.is_empty() {
             missing = sending.replace(missing, &tree, &mut sent).await?;
         }
-    } else if choice.delete {
+    } else if deletes {
         source.watch().note(&nothing_deleted(&tree));
     }
     let lacking: HashSet<&Path> = missing.directories.iter().map(|(sub, _)| sub.as_path()).collect();
     missing.tell(source, dir, &tree, &mut sent);
-    if source.archives() && !choice.dry_run {
+    if source.keeps().attributes() && !choice.dry_run {
         describe(source, dir, &tree, &lacking, &to, &mut sent).await?;
     }
     Ok(Tally { seconds: begun.elapsed().as_secs_f64(), ..sent })
@@ -90,9 +104,17 @@ pub(crate) async fn directory(
 struct Sending<'a, To> {
     source: &'a Source,
     dir: &'a Path,
+    top: &'a Url,
     choice: &'a Choice,
     to: &'a To,
     each: &'a (dyn Fn(Step<'_, Url>) + Sync),
+}
+
+/// The outcome of an entry.
+enum Sent {
+    File(Look<Moved>),
+    /// It is a link there, or a further name; and whether it was none.
+    Link(bool),
 }
 
 /// The entries that did not get there, and why.
@@ -155,8 +177,27 @@ impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
         let is_below = |path: &Path| path.ancestors().skip(1).any(|above| lacking.contains(above));
         missing.directories.retain(|(sub, _)| !is_below(sub));
         let new = &new;
+        // A file is there before it gets another name.
+        let (names, files): (Vec<_>, Vec<_>) = files
+            .into_iter()
+            .filter(|file| !is_below(&file.path))
+            .partition(|file| matches!(file.link, Some(tree::Link::SameAs(_))));
+        for files in [files, names] {
+            self.send_files(files, new, sent, &mut missing).await?;
+        }
+        Ok(missing)
+    }
+
+    /// Sends these, side by side.
+    async fn send_files<'a>(
+        &self,
+        files: Vec<&'a tree::File>,
+        new: &HashSet<&Path>,
+        sent: &mut Tally,
+        missing: &mut Missing<'a>,
+    ) -> anyhow::Result<()> {
         let (mut waiting, mut under_way, mut abreast) =
-            (files.into_iter().filter(|file| !is_below(&file.path)), FuturesUnordered::new(), Abreast::default());
+            (files.into_iter(), FuturesUnordered::new(), Abreast::default());
         loop {
             while abreast.has_room()
                 && let Some(file) = waiting.next()
@@ -165,14 +206,21 @@ impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
                 let is_new = file.path.parent().is_some_and(|dir| new.contains(dir));
                 under_way.push(async move { (file, self.send_file(file, is_new).await) });
             }
-            let Some((file, outcome)) = under_way.next().await else { return Ok(missing) };
+            let Some((file, outcome)) = under_way.next().await else { return Ok(()) };
             abreast.end(file.size);
             match outcome {
-                Ok((Look::There(uploaded), to)) => {
+                Ok((Sent::Link(changes), to)) => {
+                    sent.links += 1;
+                    if changes {
+                        (self.each)(Step::Linked(&to));
+                    }
+                }
+                Ok((Sent::File(Look::There(uploaded)), to)) => {
                     sent.add(&uploaded);
                     (self.each)(Step::Complete(&to, &uploaded));
                 }
-                Ok((Look::Due(bytes), to)) => {
+                Ok((Sent::File(Look::Spared), _)) => sent.left += 1,
+                Ok((Sent::File(Look::Due(bytes)), to)) => {
                     sent.add_due(bytes);
                     (self.each)(Step::Due(&to, bytes));
                 }
@@ -184,22 +232,32 @@ impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
 
     /// Whether it was not there.
     async fn make(&self, sub: &Path) -> anyhow::Result<bool> {
-        upload::make_directory(self.source, &(self.to)(sub, false)?).await
+        upload::make_directory(self.source, &(self.to)(sub, false)?, sub.as_os_str().is_empty()).await
     }
 
-    async fn send_file(&self, file: &tree::File, is_new: bool) -> anyhow::Result<(Look<Moved>, Url)> {
+    async fn send_file(&self, file: &tree::File, is_new: bool) -> anyhow::Result<(Sent, Url)> {
         let outcome = async {
             let target = (self.to)(&file.path, is_new)?;
+            if let Some(link) = &file.link {
+                let path = self.dir.join(&file.path);
+                let changes = link::send(self.source, self.top, &path, &target, link, self.choice.dry_run).await?;
+                self.source.watch().complete(file.size, 0);
+                return Ok((Sent::Link(changes), target.url));
+            }
             let content = Content::file(&self.dir.join(&file.path), &target.url)?;
-            let found = if self.choice.dry_run {
-                look(self.source, &content, &target.url).await?
+            let found = if is_spared(self.source, &content, &target, self.choice.spared).await? {
+                Look::Spared
+            } else if self.choice.dry_run {
+                look(self.source, &content, &target).await?
             } else {
                 Look::There(upload::upload(self.source, content, &target).await?)
             };
-            if let Look::There(uploaded) = &found {
-                self.source.watch().complete(file.size, uploaded.bytes);
+            match &found {
+                Look::There(uploaded) => self.source.watch().complete(file.size, uploaded.bytes),
+                Look::Spared => self.source.watch().complete(file.size, 0),
+                Look::Due(_) => {}
             }
-            Ok::<_, anyhow::Error>((found, target.url))
+            Ok::<_, anyhow::Error>((Sent::File(found), target.url))
         };
         outcome.await.with_context(|| format!("{} is not there", file.path.display()))
     }
@@ -243,6 +301,14 @@ impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
     }
 }
 
+/// Whether the server can do what is chosen.
+pub(super) async fn check(source: &Source, target: &Target, choice: &Choice) -> anyhow::Result<()> {
+    match &choice.backup {
+        Some(_) if !choice.dry_run => features::require(source, target, "backup", "--backup").await,
+        _ => Ok(()),
+    }
+}
+
 /// Whether the others cannot be sent either.
 fn ends_all(error: &anyhow::Error) -> bool {
     matches!(failure_of(error), Failure::Unreachable | Failure::Usage)
@@ -274,7 +340,8 @@ async fn describe(
         let sub = sub.clone();
         async move {
             let described = async {
-                let attributes = Attributes::of(&tokio::fs::metadata(dir.join(&sub)).await?);
+                let found = Attributes::of(&tokio::fs::metadata(dir.join(&sub)).await?);
+                let attributes = source.keeps().of(found, true);
                 upload::describe_directory(source, &to(&sub, false)?, attributes).await
             };
             (described.await, sub)

@@ -33,6 +33,16 @@ pub(super) async fn ask(
     request: request::Builder,
     expected: &[StatusCode],
 ) -> anyhow::Result<StatusCode> {
+    ask_for(source, target, request, expected).await.map(|answer| answer.status())
+}
+
+/// The same, with all of the answer's head.
+pub(super) async fn ask_for(
+    source: &Source,
+    target: &Target,
+    request: request::Builder,
+    expected: &[StatusCode],
+) -> anyhow::Result<Response<()>> {
     let request = request.body(()).context("could not form the request")?;
     let mut patience = Patience::of(source);
     loop {
@@ -44,7 +54,7 @@ pub(super) async fn ask(
         match outcome {
             Ok(response) => {
                 patience.done();
-                return Ok(response.status());
+                return Ok(response);
             }
             Err(trouble) => patience.pause(trouble).await?,
         }

@@ -2,16 +2,46 @@
 
 use super::content::Content;
 use super::exchange::InTheWay;
-use crate::choice::Look;
+use super::link;
+use super::target::Target;
+use crate::choice::{Look, Spared};
 use crate::get::source::Source;
 use crate::get::transfer::ask;
 use crate::get::trouble::Refused;
 use crate::moved::Moved;
-use pcc_net::url::Url;
 use std::time::Instant;
 
+/// Whether the file there stays as it is, whatever is here.
+pub(super) async fn is_spared(
+    source: &Source,
+    content: &Content,
+    target: &Target,
+    spared: Spared,
+) -> anyhow::Result<bool> {
+    if !spared.any() {
+        return Ok(false);
+    }
+    let there = if target.is_new {
+        None
+    } else {
+        match ask(source, &target.url, false).await {
+            Ok(there) => Some(there.version.attributes.modified),
+            Err(error) => match error.downcast_ref() {
+                Some(Refused::Missing { .. }) => None,
+                // It is there, and its age nobody's business.
+                Some(Refused::Forbidden { .. }) => Some(None),
+                // The upload says what is wrong.
+                Some(Refused::Moved { .. }) => return Ok(false),
+                _ => return Err(error),
+            },
+        }
+    };
+    Ok(spared.has(there, content.attributes().modified))
+}
+
 /// Compares what is here with what is at the server.
-pub(super) async fn look(source: &Source, content: &Content, url: &Url) -> anyhow::Result<Look<Moved>> {
+pub(super) async fn look(source: &Source, content: &Content, target: &Target) -> anyhow::Result<Look<Moved>> {
+    let url = &target.url;
     let begun = Instant::now();
     let there = match ask(source, url, false).await {
         // A file that cannot be read may be replaced.
@@ -29,10 +59,10 @@ pub(super) async fn look(source: &Source, content: &Content, url: &Url) -> anyho
     };
     let digest = content.digest().await?;
     let there = ask(source, url, true).await?;
-    if there.digest != Some(digest) {
+    if there.digest != Some(digest) || source.keeps().links && link::is_link(source, target).await? {
         return Ok(Look::Due(Some(bytes)));
     }
-    if source.archives() && !content.attributes().agree_with(there.version.attributes) {
+    if !source.keeps().of(content.attributes(), false).agree_with(there.version.attributes) {
         return Ok(Look::Due(Some(0)));
     }
     let seconds = begun.elapsed().as_secs_f64();

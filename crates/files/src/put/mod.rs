@@ -5,17 +5,21 @@
 //! | `upload` | how one file gets there, over as many connections as it takes |
 //! | `target` | where a file goes |
 //! | `look` | what it would do |
+//! | `features` | what the server can do that others cannot |
 //! | `exchange` | one request and its answer |
 //! | `progress` | how far it has come |
 //! | `content` | what is sent |
 //! | `once` | what is special about standard input, and files like it: they cannot be read twice |
 //! | `directory` | how a whole directory gets there |
 //! | `surplus` | what is there and not here |
+//! | `link` | what has no content of its own |
 //! | `tree` | what a directory holds |
 
 mod content;
 mod directory;
 mod exchange;
+mod features;
+mod link;
 mod look;
 mod once;
 mod progress;
@@ -50,6 +54,22 @@ pub async fn file(source: &Source, path: &Path, url: &Url, token: &str) -> Resul
     upload::upload(source, content, &to(url, token)).await.map_err(Error::from)
 }
 
+/// The same, unless the file there is to stay as it is, or to be kept beside the new one.
+///
+/// Errors: as of [`file()`].
+pub async fn chosen(source: &Source, path: &Path, url: &Url, token: &str, choice: &Choice) -> Result<Look<Moved>> {
+    let content = Content::file(path, url)?;
+    let target = Target { backup: choice.backup.clone(), ..to(url, token) };
+    directory::check(source, &target, choice).await?;
+    if look::is_spared(source, &content, &target, choice.spared).await? {
+        return Ok(Look::Spared);
+    }
+    if choice.dry_run {
+        return Ok(look::look(source, &content, &target).await?);
+    }
+    upload::upload(source, content, &target).await.map(Look::There).map_err(Error::from)
+}
+
 /// Uploads standard input to this URL. It cannot be read twice, so an upload that was cancelled cannot go on.
 ///
 /// Errors: as of [`file()`].
@@ -61,7 +81,7 @@ pub async fn stdin(source: &Source, url: &Url, token: &str) -> Result<Moved> {
 ///
 /// Errors: as of [`file()`].
 pub async fn look(source: &Source, path: &Path, url: &Url) -> Result<Look<Moved>> {
-    Ok(look::look(source, &Content::file(path, url)?, url).await?)
+    Ok(look::look(source, &Content::file(path, url)?, &to(url, "")).await?)
 }
 
 /// Uploads a directory with what is chosen of it; `each` hears of each file.
@@ -93,7 +113,7 @@ pub fn name_of(path: &Path) -> Result<String> {
 }
 
 fn to(url: &Url, token: &str) -> Target {
-    Target { url: url.clone(), token: token.to_owned(), is_new: false }
+    Target { url: url.clone(), token: token.to_owned(), is_new: false, backup: None }
 }
 
 #[cfg(test)]

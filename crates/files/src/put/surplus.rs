@@ -221,7 +221,7 @@ mod tests {
         for path in paths {
             match path.strip_suffix('/') {
                 Some(dir) => tree.directories.push(dir.into()),
-                None => tree.files.push(File { path: path.into(), size: None }),
+                None => tree.files.push(File { path: path.into(), size: None, link: None }),
             }
         }
         tree
@@ -233,7 +233,7 @@ mod tests {
             let kind = if name.ends_with('/') { Kind::Directory } else { Kind::File };
             let bare = name.trim_end_matches('/');
             let link = bare.ends_with('@');
-            Entry { name: bare.trim_end_matches('@').to_owned(), kind, size: None, link }
+            Entry::of(bare.trim_end_matches('@').to_owned(), kind, link)
         };
         Listing { entries: names.iter().map(entry).collect(), ..Listing::default() }
     }

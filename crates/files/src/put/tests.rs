@@ -49,7 +49,7 @@ fn source(url: &Url, give_up: Duration, count: &Arc<Count>) -> Source {
 }
 
 fn target(url: &Url) -> Target {
-    Target { url: url.clone(), token: "token".to_owned(), is_new: false }
+    Target { url: url.clone(), token: "token".to_owned(), is_new: false, backup: None }
 }
 
 /// `pcc serve --writable` of that directory, and the URL of `file` in it.
@@ -60,6 +60,7 @@ fn served(dir: &Path) -> (Server, Url) {
         identity: Identity::generate().unwrap(),
         token: Some(Token::new("token")),
         may_delete: true,
+        same_user: true,
         tunnels: None,
         transport: Arc::new(|_, windows| transport::config(&Algorithm::default(), windows)),
         guests: Guests::new(16, 16),
@@ -160,14 +161,18 @@ async fn attributes_go_with_the_file_and_later_without_it() {
         std::fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
         std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
         let count = Arc::new(Count::default());
-        let source = source(&url, PATIENCE, &count).archiving(kept);
+        let source = source(&url, PATIENCE, &count).keeping(if kept {
+            crate::Keeps::archive()
+        } else {
+            crate::Keeps::default()
+        });
         let content = Content::file(&path, &url).unwrap();
         upload(&source, content, &target(&url)).await.unwrap();
         assert_eq!(count.0.load(Ordering::Relaxed), moved, "{mode:o}");
         let there = served_dir.join("file").metadata().unwrap();
         let same = there.modified().unwrap() == modified && there.permissions().mode() & 0o7777 == mode & 0o777;
         assert_eq!(same, kept, "{mode:o}: {there:?}");
-        let found = look(&source, &Content::file(&path, &url).unwrap(), &url).await.unwrap();
+        let found = look(&source, &Content::file(&path, &url).unwrap(), &target(&url)).await.unwrap();
         assert!(matches!(found, crate::Look::There(_)), "{mode:o}: a dry run has nothing to do");
     }
 }
@@ -333,7 +338,7 @@ async fn a_file_in_the_place_of_a_directory_is_named_as_what_is_wrong() {
     let below = below(&url, "new").unwrap();
     let content = Content::file(&path, &below).unwrap();
     for error in [
-        make_directory(&source, &target(&below)).await.unwrap_err(),
+        make_directory(&source, &target(&below), true).await.unwrap_err(),
         upload(&source, content, &target(&below)).await.expect_err("there is no room for it"),
     ] {
         let error = format!("{error:#}");
@@ -496,4 +501,26 @@ fn a_name_is_encoded_for_the_url_it_goes_into() {
     assert_eq!(below(&url, "a b?#%ä").unwrap().short(), "https://host:443/dir/a%20b%3F%23%25%C3%A4");
     assert_eq!(name_of(Path::new("/tmp/x/")).unwrap(), "x");
     assert!(name_of(Path::new("/")).is_err());
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_too_old_is_told_before_anything_is_sent() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("file"), "x").unwrap();
+    std::os::unix::fs::symlink("file", dir.path().join("link")).unwrap();
+    let (_endpoint, url) = moody(Mood::Deaf); // it knows no OPTIONS, and whatever is sent would wait for ever
+    let backup = Some(crate::Backup::new("~").unwrap());
+    for (choice, keeps, named) in [
+        (crate::Choice { backup, ..Default::default() }, crate::Keeps::default(), "too old for --backup"),
+        (crate::Choice::default(), crate::Keeps { links: true, ..Default::default() }, "too old for links"),
+    ] {
+        let source = source(&url, PATIENCE, &Arc::default()).keeping(keeps);
+        let refused = directory(&source, dir.path(), &url, "token", &choice, &|_| ()).await.unwrap_err();
+        assert!(
+            format!("{refused:#}").contains(named) && format!("{refused:#}").contains("renew it there"),
+            "{refused:#}"
+        );
+        source.close().await;
+    }
 }

@@ -1,6 +1,9 @@
 //! The content of a directory.
 
-use crate::choice::Excluded;
+use crate::choice::Choice;
+use crate::keeps::Keeps;
+use crate::symlink;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Deeper than any real tree, shallow enough for the names to fit into a URL.
@@ -24,11 +27,22 @@ pub(super) struct File {
     pub(super) path: PathBuf,
     /// When it was listed, if that could be told.
     pub(super) size: Option<u64>,
+    /// Where it is no file of its own.
+    pub(super) link: Option<Link>,
 }
 
-/// Lists everything below `root` but what is excluded, in the order of names. Links are not followed: they may lead anywhere.
-pub(super) fn list(root: &Path, excluded: &Excluded) -> Tree {
-    let mut tree = Tree::default();
+/// An entry without content of its own.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Link {
+    /// A symbolic link, with its text.
+    To(String),
+    /// A further name of this file.
+    SameAs(PathBuf),
+}
+
+/// Lists what is chosen of everything below `root`, in the order of names. Links are not followed: they may lead anywhere.
+pub(super) fn list(root: &Path, choice: &Choice, keeps: &Keeps) -> Tree {
+    let (mut tree, mut firsts) = (Tree::default(), HashMap::new());
     let mut open = vec![(PathBuf::new(), 0)];
     while let Some((dir, depth)) = open.pop() {
         let full = root.join(&dir);
@@ -51,12 +65,24 @@ pub(super) fn list(root: &Path, excluded: &Excluded) -> Tree {
         for entry in entries {
             let path = dir.join(entry.file_name());
             match entry.file_type() {
-                Ok(kind) if excluded.has(&path, kind.is_dir()) => {}
+                Ok(kind) if choice.leaves_out(&path, kind.is_dir()) => {}
                 Ok(kind) if kind.is_dir() => open.push((path, depth + 1)),
                 Ok(kind) if kind.is_file() => {
-                    let size = entry.metadata().ok().map(|found| found.len());
-                    tree.files.push(File { path, size });
+                    let found = entry.metadata().ok();
+                    let first = found.as_ref().filter(|_| keeps.hard_links).and_then(|found| {
+                        let first = firsts.entry(several_names(found)?).or_insert_with(|| path.clone());
+                        Some(first.clone()).filter(|first| *first != path)
+                    });
+                    tree.files.push(File { path, size: found.map(|found| found.len()), link: first.map(Link::SameAs) });
                 }
+                Ok(kind) if kind.is_symlink() && keeps.links => match text_of(&entry.path(), &path, keeps) {
+                    Ok(text) => tree.files.push(File { path, size: Some(0), link: Some(Link::To(text)) }),
+                    Err(why) => {
+                        tree.links.push(path);
+                        tree.skipped
+                            .push((entry.path(), format!("{} is a link {why}: skipped", entry.path().display())));
+                    }
+                },
                 Ok(kind) => {
                     tree.links.extend(kind.is_symlink().then_some(path));
                     let why = format!("{} is no plain file: skipped", entry.path().display());
@@ -72,6 +98,27 @@ pub(super) fn list(root: &Path, excluded: &Excluded) -> Tree {
     tree
 }
 
+/// The text of the link at `full`, which is `path` below the top.
+fn text_of(full: &Path, path: &Path, keeps: &Keeps) -> Result<String, String> {
+    let text = std::fs::read_link(full).map_err(|error| format!("that could not be read: {error}"))?;
+    let text = text.into_os_string().into_string().map_err(|_| "to a name that is not UTF-8".to_owned())?;
+    if !keeps.links_out && !symlink::stays_inside(path, &text) {
+        return Err("that leads out of the directory, or might".to_owned());
+    }
+    Ok(text)
+}
+
+/// The number of a file that has several names.
+fn several_names(found: &std::fs::Metadata) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        (found.nlink() > 1).then(|| (found.dev(), found.ino()))
+    }
+    #[cfg(not(unix))]
+    return Some(found).and(None);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,12 +131,37 @@ mod tests {
         std::fs::write(dir.path().join("top"), "yy").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink("/etc/passwd", dir.path().join("link")).unwrap();
-        let tree = list(dir.path(), &Excluded::default());
+        let tree = list(dir.path(), &Choice::default(), &Keeps::default());
         let files: Vec<_> = tree.files.iter().map(|file| (file.path.as_path(), file.size)).collect();
         assert_eq!(files, [(Path::new("top"), Some(2)), (Path::new("a/b/file"), Some(1))]);
         assert_eq!(tree.directories, [Path::new(""), Path::new("a"), Path::new("a/b")]);
         let skipped: Vec<_> = tree.skipped.iter().map(|(path, _)| path.strip_prefix(dir.path()).unwrap()).collect();
         assert_eq!(skipped, if cfg!(unix) { vec![Path::new("link")] } else { vec![] });
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_listed_if_they_are_kept_and_stay_inside() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a"), "x").unwrap();
+        std::fs::hard_link(dir.path().join("a"), dir.path().join("b")).unwrap();
+        for (name, to) in [("in", "a"), ("out", "/etc/passwd")] {
+            std::os::unix::fs::symlink(to, dir.path().join(name)).unwrap();
+        }
+        let listed = |keeps: &Keeps| {
+            let tree = list(dir.path(), &Choice::default(), keeps);
+            let files: Vec<_> = tree.files.into_iter().map(|file| (file.path, file.link)).collect();
+            (files, tree.skipped.len())
+        };
+        let to = |text: &str| Some(Link::To(text.to_owned()));
+        let (a, b) = ((PathBuf::from("a"), None), (PathBuf::from("b"), Some(Link::SameAs("a".into()))));
+        let (inside, outside) = ((PathBuf::from("in"), to("a")), (PathBuf::from("out"), to("/etc/passwd")));
+        let keeps = Keeps { links: true, hard_links: true, ..Keeps::default() };
+        let kept = listed(&keeps);
+        assert_eq!(kept.0.iter().collect::<Vec<_>>(), [&a, &b, &inside]);
+        assert_eq!((kept.1, listed(&Keeps::default()).1), (1, 2));
+        let all = listed(&Keeps { links_out: true, ..keeps });
+        assert_eq!((all.0.last(), all.1), (Some(&outside), 0));
     }
 
     #[test]
@@ -101,7 +173,8 @@ mod tests {
         }
         #[cfg(unix)]
         std::os::unix::fs::symlink("/etc/passwd", dir.path().join("link")).unwrap();
-        let tree = list(dir.path(), &Excluded::new(["cache/", "*.log", "/link"]).unwrap());
+        let excluded = crate::Excluded::new(["cache/", "*.log", "/link"]).unwrap();
+        let tree = list(dir.path(), &Choice { excluded, ..Choice::default() }, &Keeps::default());
         assert_eq!(tree.files.iter().map(|file| file.path.as_path()).collect::<Vec<_>>(), [Path::new("a/y")]);
         assert_eq!(tree.directories, [Path::new(""), Path::new("a")]);
         assert!(tree.skipped.is_empty(), "{:?}", tree.skipped);

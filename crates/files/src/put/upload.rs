@@ -2,9 +2,12 @@
 
 use super::content::{Changed, Content, Pieces};
 use super::exchange::{self, Exchange};
+use super::features;
 use super::progress::Progress;
 use super::target::Target;
 use crate::attributes::Attributes;
+use crate::blocking::off_thread;
+use crate::coding::{Coder, ZSTD};
 use crate::failure::Failure;
 use crate::get::source::{Session, Source};
 use crate::get::trouble::{Refused, Trouble};
@@ -17,6 +20,7 @@ use bytes::Bytes;
 use core::time::Duration;
 use http::uri::PathAndQuery;
 use http::{Method, Response, StatusCode, request};
+use std::collections::VecDeque;
 use std::time::Instant;
 
 /// Handed to the connection at a time: with less than this a minute a server is slow, not dead.
@@ -46,6 +50,7 @@ enum There {
 pub(super) async fn upload(source: &Source, content: Content, target: &Target) -> anyhow::Result<Moved> {
     let begun = Instant::now();
     let mut one = One::new(source, content, target);
+    one.is_coded = source.keeps().compress && features::has(source, target, "zstd").await?;
     loop {
         let session = source.session().await?;
         match one.attempt(&session).await {
@@ -66,19 +71,22 @@ pub(super) async fn upload(source: &Source, content: Content, target: &Target) -
 }
 
 /// Makes a directory there, and those above it. Answers whether it is new, so that nothing can be in it.
-pub(super) async fn make_directory(source: &Source, target: &Target) -> anyhow::Result<bool> {
+pub(super) async fn make_directory(source: &Source, target: &Target, is_top: bool) -> anyhow::Result<bool> {
     let request = target.request(Method::PUT, &target.directory()?);
+    // The link that the user names is followed, and one below it is no directory.
+    let request = if is_top { request } else { source.keeps().asks_for_links(request) };
     Ok(exchange::ask(source, target, request, &[]).await? == StatusCode::CREATED)
 }
 
 /// Gives a directory there the time and the permissions of one here.
 pub(super) async fn describe_directory(source: &Source, target: &Target, attributes: Attributes) -> anyhow::Result<()> {
-    let request = described(target.request(Method::PATCH, &target.directory()?), attributes);
+    let request = target.request(Method::PATCH, &target.directory()?);
+    let request = described(request, attributes, !source.keeps().numeric_ids);
     exchange::ask(source, target, request, &[]).await.map(drop)
 }
 
-fn described(request: request::Builder, attributes: Attributes) -> request::Builder {
-    attributes.fields().fold(request, |request, (name, value)| request.header(name, value))
+pub(super) fn described(request: request::Builder, attributes: Attributes, with_names: bool) -> request::Builder {
+    attributes.fields(with_names).fold(request, |request, (name, value)| request.header(name, value))
 }
 
 /// One upload.
@@ -93,6 +101,8 @@ pub(super) struct One<'a> {
     fruitless: u8,
     /// The server has nothing of it, for all that is known.
     is_new: bool,
+    /// Whether it is compressed on the way.
+    is_coded: bool,
 }
 
 impl<'a> One<'a> {
@@ -105,6 +115,7 @@ impl<'a> One<'a> {
             progress: Progress::new(source),
             fruitless: 0,
             is_new: target.is_new,
+            is_coded: false,
         }
     }
 
@@ -171,7 +182,11 @@ impl<'a> One<'a> {
 
     /// The attributes of the file here that the file there gets.
     fn attributes(&self) -> Attributes {
-        if self.source.archives() { self.content.attributes() } else { Attributes::default() }
+        self.source.keeps().of(self.content.attributes(), false)
+    }
+
+    fn described(&self, request: request::Builder) -> request::Builder {
+        described(request, self.attributes(), !self.source.keeps().numeric_ids)
     }
 
     /// Gives them to a file that has the right content, if it has others.
@@ -179,7 +194,7 @@ impl<'a> One<'a> {
         if self.attributes().agree_with(found) {
             return Ok(());
         }
-        let request = described(self.target.request(Method::PATCH, &self.target.url), self.attributes());
+        let request = self.described(self.target.request(Method::PATCH, &self.target.url));
         let request = request.body(()).context("could not form the request")?;
         let patience = &mut self.progress.patience;
         Exchange::open(patience, session, self.target, request).await?.finish(patience).await.map(drop)
@@ -188,9 +203,8 @@ impl<'a> One<'a> {
     /// How much of it the server has.
     async fn there(&mut self, session: &Session) -> Result<There, Trouble> {
         let mut request = self.request(Method::HEAD)?;
-        if self.source.archives() {
-            request = request.header(wire::WANT_FILE_ATTRIBUTES, "?1");
-        }
+        let keeps = self.source.keeps();
+        request = keeps.asks_for_links(keeps.asks(request));
         let request = request.body(()).context("could not form the request")?;
         let patience = &mut self.progress.patience;
         let exchange = Exchange::open(patience, session, self.target, request).await?;
@@ -227,7 +241,9 @@ impl<'a> One<'a> {
             .header(http::header::CONTENT_TYPE, wire::PARTIAL_UPLOAD_TYPE)
             .header(wire::UPLOAD_OFFSET, at)
             .header(wire::UPLOAD_COMPLETE, if complete { "?1" } else { "?0" });
-        let builder = described(builder, self.attributes());
+        let builder = self.described(builder);
+        let builder = if self.source.keeps().sparse { builder.header(wire::UPLOAD_SPARSE, "?1") } else { builder };
+        let builder = self.target.with_backup(builder);
         Ok(if self.content.outlives_us() { builder } else { fleeting(builder, self.source.give_up()) })
     }
 
@@ -247,24 +263,39 @@ impl<'a> One<'a> {
         if let Some(digest) = &digest {
             request = request.header(wire::REPR_DIGEST, wire::digest_field(digest));
         }
+        let mut coder = self.is_coded.then(Coder::default);
+        if coder.is_some() {
+            request = request.header(wire::BODY_CODING, ZSTD);
+        }
         let request = request.body(()).context("could not form the request")?;
+        let (mut on_the_way, mut written) = (Frames::from(at), 0);
         let mut hasher = Hasher::new();
         let progress = &mut self.progress;
         let mut exchange = Exchange::open(&mut progress.patience, session, self.target, request).await?;
         let mut pieces = self.content.pieces(at);
         let mut sent = at;
         'all: while let Some(mut piece) = next(&mut pieces, &mut exchange, session, progress, for_input).await? {
+            sent += piece.len() as u64;
+            if digest.is_some() {
+                hasher.update(&piece);
+            }
+            if let Some(mut its) = coder.take() {
+                let framed = off_thread(move || {
+                    let frame = its.frame(&piece);
+                    Ok((its, frame))
+                });
+                let (its, frame) = framed.await?;
+                (coder, piece) = (Some(its), frame.into());
+            }
+            on_the_way.add(written + piece.len() as u64, sent);
             while !piece.is_empty() {
                 let part = piece.split_to(piece.len().min(PART));
-                sent += part.len() as u64;
-                if digest.is_some() {
-                    hasher.update(&part);
-                }
+                written += part.len() as u64;
                 let sending = exchange.send(part, &mut progress.patience);
                 if !progress.heard.during(sending, || session.acknowledgements()).await? {
                     break 'all;
                 }
-                progress.reaches(sent.saturating_sub(session.unacknowledged()));
+                progress.reaches(on_the_way.reached(written.saturating_sub(session.unacknowledged())));
             }
         }
         if digest.is_some_and(|digest| self.content.size() == Some(sent) && digest != hasher.finalize()) {
@@ -319,6 +350,38 @@ impl<'a> One<'a> {
     }
 }
 
+/// Where the pieces of a file end in the body, which may be shorter.
+#[derive(Debug)]
+struct Frames {
+    /// The end in the body, and that in the file.
+    ends: VecDeque<(u64, u64)>,
+    /// The last end that the body has reached.
+    last: (u64, u64),
+}
+
+impl Frames {
+    /// The frames of a body that begins at this position of the file.
+    fn from(position: u64) -> Self {
+        Self { ends: VecDeque::new(), last: (0, position) }
+    }
+
+    fn add(&mut self, in_body: u64, in_file: u64) {
+        self.ends.push_back((in_body, in_file));
+    }
+
+    /// The position in the file that is reached with so much of the body: within a piece by its share.
+    fn reached(&mut self, body: u64) -> u64 {
+        while let Some(end) = self.ends.front().filter(|end| end.0 <= body) {
+            self.last = *end;
+            self.ends.pop_front();
+        }
+        let (before, at) = self.last;
+        let Some((end, until)) = self.ends.front() else { return at };
+        let share = body.saturating_sub(before) as f64 / (end - before).max(1) as f64;
+        at + ((until - at) as f64 * share) as u64
+    }
+}
+
 /// The same part of a file that is of no use once nobody has come back with more for so long.
 fn fleeting(part: request::Builder, patience: Duration) -> request::Builder {
     part.header(wire::UPLOAD_KEEP, "?0").header(wire::UPLOAD_PATIENCE, patience.as_secs())
@@ -344,6 +407,22 @@ async fn next(
         progress.heard.look(session.acknowledgements());
         if let Some(next) = next {
             return next.map(|piece| piece.filter(|piece| !piece.is_empty()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_in_the_body_is_one_in_the_file() {
+        let mut frames = Frames::from(1000);
+        assert_eq!(frames.reached(0), 1000);
+        frames.add(10, 2000);
+        frames.add(110, 2100);
+        for (body, file) in [(0, 1000), (5, 1500), (10, 2000), (60, 2050), (110, 2100), (200, 2100)] {
+            assert_eq!(frames.reached(body), file, "{body}");
         }
     }
 }

@@ -37,7 +37,11 @@ pub(super) fn with_attributes(builder: Builder, asked: &HeaderMap, attributes: i
     if !wire::wants_attributes(asked) {
         return builder;
     }
-    attributes().fields().fold(builder, |builder, (name, value)| builder.header(name, value))
+    let (attributes, with_names) = match wire::wants_owners(asked) {
+        Some(with_names) => (attributes(), with_names),
+        None => (attributes().without_owners(), false),
+    };
+    attributes.fields(with_names).fold(builder, |builder, (name, value)| builder.header(name, value))
 }
 
 /// Sends head and body together. `head_only` leaves the body out, as the answer to HEAD does.

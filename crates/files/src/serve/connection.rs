@@ -13,6 +13,7 @@ use super::path::{SafePath, Unsafe};
 use super::service::{Asker, HANDSHAKE, Service, told};
 use super::stream::Stream;
 use super::upload;
+use crate::wire;
 use core::net::SocketAddr;
 use core::time::Duration;
 use h3::error::{Code, StreamError};
@@ -58,7 +59,7 @@ const STOPPED: &[u8] = b"the server was stopped";
 const OTHERS_WAIT: &[u8] = b"others wait for this place";
 
 /// Methods of clients of HTTP/3, and of those over TCP.
-const ALL: &str = "GET, HEAD, PUT, PATCH, DELETE";
+const ALL: &str = "GET, HEAD, PUT, PATCH, DELETE, OPTIONS";
 const READING: &str = "GET, HEAD";
 
 /// Serves one connection to its end.
@@ -215,6 +216,9 @@ pub(super) async fn handle(service: &Service, asker: &Asker, mut request: Reques
     if lease.is_none() {
         forget(&mut request);
     }
+    if !service.same_user {
+        OWNERS.into_iter().for_each(|field| drop(request.headers_mut().remove(field)));
+    }
     // The address of a private directory is in no log.
     let path = match request.uri().authority().filter(|_| *request.method() == Method::CONNECT) {
         Some(destination) => Some(destination.as_str()),
@@ -254,6 +258,9 @@ pub(super) async fn handle(service: &Service, asker: &Asker, mut request: Reques
     });
 }
 
+/// Owners are for the user who runs the server.
+const OWNERS: [http::HeaderName; 3] = [wire::WANT_FILE_OWNERS, wire::FILE_OWNER, wire::FILE_GROUP];
+
 /// The client's name for itself, as far as the log has room for it.
 fn agent(request: &Request<()>) -> Option<String> {
     let field = request.headers().get(header::USER_AGENT)?.as_bytes();
@@ -278,7 +285,7 @@ async fn answer(
     let (allowed, why) = if stream.reads_only() {
         (READING, "over TCP this server only does GET and HEAD: upload with `pcc put`")
     } else {
-        (ALL, "this server only does GET, HEAD, PUT, PATCH and DELETE")
+        (ALL, "this server only does GET, HEAD, PUT, PATCH, DELETE and OPTIONS")
     };
     if stream.reads_only() && !host::is_named(request) {
         let why = "a request names its host once, in one field Host";

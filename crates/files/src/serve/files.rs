@@ -1,10 +1,10 @@
 //! Answers GET and HEAD.
 
 use super::answer::{self, Outcome, response};
-use super::body::{self, Ahead, Sent};
+use super::body::{self, Ahead, Pieces, Sent};
 use super::broken::Broken;
 use super::conditions::{Current, Plan, plan};
-use super::listing::{Form, Listing, Place};
+use super::listing::{Form, Links, Listing, Place};
 use super::part::{Part, SecondLook};
 use super::path::SafePath;
 use super::root::{Found, Opened, Root};
@@ -12,12 +12,14 @@ use super::service::Asker;
 use super::service::Service;
 use super::stream::Stream;
 use super::unmeasured;
-use crate::wire;
+use crate::coding::{self, Coder, ZSTD};
+use crate::{symlink, wire};
 use blake3::Hash;
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::response::Builder;
 use http::{Method, Request, StatusCode};
+use pcc_net::percent;
 use std::io;
 use std::time::SystemTime;
 
@@ -35,6 +37,15 @@ pub(super) async fn answer(
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
     let head_only = request.method() == Method::HEAD;
+    if head_only
+        && wire::wants_links(request.headers())
+        && let Some(target) = link_at(&service.root, path.clone()).await
+    {
+        let stays = symlink::stays_inside(&path.to_path(), &target);
+        let told = if service.same_user || stays { target } else { String::new() };
+        let builder = response(StatusCode::OK).header(wire::FILE_LINK, percent::encode_segment(&told));
+        return answer::send(stream, builder, Bytes::new(), true).await;
+    }
     match find(&service.root, path.clone()).await {
         Ok(Found::File(_) | Found::Unmeasured(_)) if path.directory => {
             answer::refuse(stream, StatusCode::NOT_FOUND, "not a directory").await
@@ -49,7 +60,13 @@ pub(super) async fn answer(
         }
         Ok(Found::Directory(_)) if !path.directory => redirect(stream, request).await,
         Ok(Found::Directory(dir)) => {
-            let place = Place::new(dir, service.root.clone(), path.to_path());
+            let links = Links {
+                as_links: wire::wants_links(request.headers()),
+                names: wire::wants_names(request.headers()),
+                leading_out: service.same_user,
+                owners: wire::wants_owners(request.headers()),
+            };
+            let place = Place::new(dir, service.root.clone(), path.to_path()).with_links(links);
             let ahead = Ahead::new(&service.ahead, asker.network());
             list(request.headers(), &path, place, ahead, stream, head_only).await
         }
@@ -60,6 +77,13 @@ pub(super) async fn answer(
             answer::refuse(stream, status, why).await
         }
     }
+}
+
+/// The text of the link that is there, if it is one.
+async fn link_at(root: &Root, path: SafePath) -> Option<String> {
+    let root = root.clone();
+    let text = tokio::task::spawn_blocking(move || root.link_at(&path)).await;
+    text.ok().flatten()
 }
 
 async fn find(root: &Root, path: SafePath) -> io::Result<Found> {
@@ -116,6 +140,22 @@ async fn list(
     Ok(Outcome { status, bytes, cut: outcome.err() })
 }
 
+/// A part of a file, compressed if its client wants that.
+struct Coded {
+    part: Part,
+    coder: Option<Coder>,
+}
+
+impl Pieces for Coded {
+    fn next(&mut self, buffer: &mut Vec<u8>, size: usize) -> Result<(), Broken> {
+        self.part.next(buffer, size)?;
+        if let Some(coder) = self.coder.as_mut().filter(|_| !buffer.is_empty()) {
+            *buffer = coder.frame(buffer);
+        }
+        Ok(())
+    }
+}
+
 /// The answer to a request for a file.
 struct Reply<'a> {
     service: &'a Service,
@@ -167,29 +207,39 @@ impl Reply<'_> {
             }
             _ => with_digest(builder, digest),
         };
-        let builder = builder
-            .header(header::CONTENT_LENGTH, range.end - range.start)
-            .header(header::CONTENT_TYPE, media_type(self.path.name().unwrap_or("")));
+        let length = range.end - range.start;
+        let coder = (length > 0 && !self.head_only && wire::wants_zstd(self.headers)).then(Coder::default);
+        let builder = match coder {
+            Some(_) => builder.header(wire::BODY_CODING, ZSTD).header(wire::BODY_LENGTH, length),
+            None => builder.header(header::CONTENT_LENGTH, length),
+        };
+        let is_coded = coder.is_some();
+        let builder = builder.header(header::CONTENT_TYPE, media_type(self.path.name().unwrap_or("")));
         let status = answer::send_head(stream, builder).await?;
         if self.head_only {
             answer::finish(stream).await?;
             return Ok(Outcome { status, bytes: 0, cut: None });
         }
         let ahead = Ahead::new(&self.service.ahead, self.asker.network());
-        let mut sent = body::send(stream, Part::new(self.opened.clone(), range), ahead).await;
-        let held_back = sent.outcome.as_mut().ok().and_then(|part| Some((part.held_back()?, part.digest())));
+        let coded = Coded { part: Part::new(self.opened.clone(), range), coder };
+        let mut sent = body::send(stream, coded, ahead).await;
+        let held_back =
+            sent.outcome.as_mut().ok().and_then(|Coded { part, .. }| Some((part.held_back()?, part.digest())));
         let rested = held_back.is_none();
         let settled = match held_back {
             Some((look, sent_digest)) => {
                 let known = digest.or_else(|| self.known());
-                let piece = self.finish(look, known, whole.then_some(sent_digest));
+                let piece = async {
+                    let piece = self.finish(look, known, whole.then_some(sent_digest)).await?;
+                    Ok(if is_coded { coding::plain(&piece).into() } else { piece })
+                };
                 body::send_last(stream, &mut sent, piece).await
             }
             None => Ok(()),
         };
         let outcome = match (sent.outcome, settled) {
             (Err(cut), _) | (_, Err(cut)) => Err(cut),
-            (Ok(part), Ok(())) if whole => {
+            (Ok(Coded { part, .. }), Ok(())) if whole => {
                 if let Some(version) = self.opened.version.filter(|_| rested) {
                     self.service.digests.learn(version, part.digest());
                 }

@@ -7,7 +7,8 @@ use super::body::Pieces;
 use super::broken::Broken;
 use super::path::is_hidden;
 use super::root::Root;
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, seconds};
+use crate::{owners, symlink};
 use bytes::BufMut;
 use cap_std::fs::{Dir, Metadata, ReadDir};
 use core::cell::OnceCell;
@@ -34,6 +35,20 @@ pub(crate) struct Entry {
     /// Whether it is a link to that.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) link: bool,
+    /// The text of a link, for those who ask for links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) target: Option<String>,
+    /// For the same: when the link itself was modified, to the nanosecond.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) changed: Option<String>,
+    /// For the same: owner and group of the link itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) owner: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) group: Option<String>,
+    /// For the same: all names of one file have the same text here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) same: Option<String>,
 }
 
 /// The kind of an entry.
@@ -44,6 +59,8 @@ pub(crate) enum Kind {
     File,
     /// A directory.
     Directory,
+    /// A symbolic link, for those who ask for links.
+    Link,
     /// Neither, or a link that leads nowhere, out of the served directory or back to where it lies: nothing that could be
     /// downloaded, or that a download would ever come to the end of.
     #[serde(other)]
@@ -62,6 +79,19 @@ pub(super) enum Form {
 /// The media types of [`Form::Json`].
 const JSON: [&str; 2] = ["application/vnd.pcc.listing+json", "application/json"];
 
+/// The things that a listing tells of links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Links {
+    /// Whether they are told as links.
+    pub(super) as_links: bool,
+    /// Whether the names of one file are told.
+    pub(super) names: bool,
+    /// Whether those that lead out are told, too.
+    pub(super) leading_out: bool,
+    /// Whether their owners are told, and by name.
+    pub(super) owners: Option<bool>,
+}
+
 /// Bytes in a piece, about.
 const PIECE: usize = 32 << 10;
 
@@ -73,6 +103,7 @@ pub(super) struct Place {
     path: PathBuf,
     /// The directories on the way, this one included: looked at when a link may lead back to one of them.
     way: OnceCell<Vec<Identity>>,
+    links: Links,
 }
 
 /// Device and number of a directory.
@@ -97,7 +128,32 @@ impl Identity {
 impl Place {
     /// The directory `dir`, which is at `path` below `root`.
     pub(super) fn new(dir: Dir, root: Root, path: PathBuf) -> Self {
-        Self { dir, root, path, way: OnceCell::new() }
+        Self { dir, root, path, way: OnceCell::new(), links: Links::default() }
+    }
+
+    /// The same, with links told so.
+    pub(super) fn with_links(self, links: Links) -> Self {
+        Self { links, ..self }
+    }
+
+    /// The link with this name, as a link.
+    fn link(&self, name: String, found: &Metadata) -> Entry {
+        let path = if self.path == Path::new(".") { PathBuf::from(&name) } else { self.path.join(&name) };
+        let target =
+            self.dir.read_link_contents(&name).ok().and_then(|target| target.into_os_string().into_string().ok());
+        let target = target.filter(|target| self.links.leading_out || symlink::stays_inside(&path, target));
+        let Some(target) = target else { return Entry { link: true, ..Entry::unknown(name) } };
+        let Attributes { modified, owner, group, .. } = Attributes::within(found);
+        let owned = |kind, id: Option<u32>| Some(owners::text(kind, id?, self.links.owners?));
+        Entry {
+            kind: Kind::Link,
+            link: true,
+            target: Some(target),
+            changed: modified.map(seconds),
+            owner: owned(owners::Kind::User, owner),
+            group: owned(owners::Kind::Group, group),
+            ..Entry::unknown(name)
+        }
     }
 
     /// The attributes that `-a` keeps of the directory itself.
@@ -231,16 +287,51 @@ impl Entries {
 }
 
 impl Entry {
+    /// With nothing known but its name.
+    fn unknown(name: String) -> Self {
+        Self {
+            name,
+            kind: Kind::Other,
+            size: None,
+            modified: None,
+            link: false,
+            target: None,
+            changed: None,
+            owner: None,
+            group: None,
+            same: None,
+        }
+    }
+
     fn of(place: &Place, name: String) -> Self {
+        if place.links.as_links
+            && let Ok(found) = place.dir.symlink_metadata(&name)
+            && found.is_symlink()
+        {
+            return place.link(name, &found);
+        }
         let (found, link) = place.look(&name);
         let (kind, size) = match &found {
             Some(metadata) if metadata.is_file() => (Kind::File, Some(metadata.len())),
             Some(metadata) if metadata.is_dir() => (Kind::Directory, None),
             _ => (Kind::Other, None),
         };
+        let same = found.as_ref().filter(|_| place.links.names && kind == Kind::File && !link).and_then(identity);
         let modified = found.filter(|_| kind != Kind::Other).and_then(|found| modified(&found));
-        Self { name, kind, size, modified, link }
+        Self { kind, size, modified, link, same, ..Self::unknown(name) }
     }
+}
+
+/// A text that all names of a file have, if it has several. The numbers of the file system are nobody's business.
+fn identity(found: &Metadata) -> Option<String> {
+    #[cfg(unix)]
+    {
+        use cap_std::fs::MetadataExt as _;
+        let numbers = [found.dev().to_le_bytes(), found.ino().to_le_bytes()].concat();
+        (found.nlink() > 1).then(|| blake3::hash(&numbers).to_hex()[..24].to_owned())
+    }
+    #[cfg(not(unix))]
+    return Some(found).and(None);
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]

@@ -97,6 +97,14 @@ impl Root {
         &self.dir
     }
 
+    /// The text of the link at `path`, if it is one. Blocks.
+    pub(super) fn link_at(&self, path: &SafePath) -> Option<String> {
+        let relative = path.to_path();
+        let is_served = self.only.as_deref().is_none_or(|only| only == relative);
+        let target = is_served.then(|| self.dir.read_link_contents(&relative).ok())??;
+        target.into_os_string().into_string().ok()
+    }
+
     /// Opens what `path` leads to. Blocks.
     pub(super) fn find(&self, path: &SafePath) -> io::Result<Found> {
         let relative = path.to_path();

@@ -59,6 +59,9 @@ pub struct Options {
     pub token: Option<Token>,
     /// Whether those who may upload may delete, too.
     pub may_delete: bool,
+    /// Whether all clients act for the user who runs the server. They hear who owns files and where links lead that lead out of the directory,
+    /// make such links, and give files to others as far as this user may.
+    pub same_user: bool,
     /// The clients that may have tunnels; nobody without.
     pub tunnels: Option<Tunnels>,
     /// How to send.
@@ -84,6 +87,7 @@ impl Options {
             privacy: Privacy::Public,
             token: None,
             may_delete: false,
+            same_user: false,
             tunnels: None,
             transport: Arc::new(transport),
             guests: Guests::new(CONNECTIONS, CONNECTIONS_OF_ONE),
@@ -136,6 +140,7 @@ pub fn start(options: Options) -> Result<Server, StartError> {
         look_ups: LookUps::default(),
         log: options.log,
         metrics: options.metrics,
+        same_user: options.same_user,
     });
     let address = options.listen;
     let bound = socket::bind(address).map_err(|source| StartError::Listen { address, source })?;

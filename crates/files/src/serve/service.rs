@@ -36,6 +36,8 @@ pub(super) struct Service {
     pub(super) look_ups: LookUps,
     pub(super) log: Log,
     pub(super) metrics: Metrics,
+    /// Whether clients act for the user who runs the server.
+    pub(super) same_user: bool,
 }
 
 /// Bytes of requests that a client may send unread, as long as it has not shown that it may upload.

@@ -107,6 +107,7 @@ impl Bench {
             identity,
             privacy,
             token: Some(Token::new(TOKEN)),
+            same_user: false,
             may_delete: false,
             tunnels: None,
             transport: Arc::new(move |_, windows| transport::config(&algorithm, windows)),

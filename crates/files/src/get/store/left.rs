@@ -74,7 +74,7 @@ impl Left {
         let mut journal = Journal::new(path, Some(header), at);
         journal.writer = Some(writer);
         let out = Out::Part(Part::new(target.to_owned(), part, file, journal));
-        let store = Store { out, whole: good.hasher, at };
+        let store = Store { out, whole: good.hasher, at, sparse: false };
         Ok(Some(Checked { store, damaged_at: good.damaged_at }))
     }
 }

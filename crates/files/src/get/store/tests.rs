@@ -60,7 +60,7 @@ fn second_download_into_same_file_is_refused_and_harms_nothing() {
     let error = Store::new(&place.target(), Some(header()), Attributes::default()).err().unwrap().to_string();
     assert!(error.contains("another pcc is downloading"), "{error}");
     assert_eq!(first.digest(), blake3::hash(&data()));
-    first.publish(Attributes::default()).unwrap();
+    first.publish(Attributes::default(), None).unwrap();
     assert_eq!(std::fs::read(place.path()).unwrap(), data());
 }
 
@@ -72,7 +72,7 @@ fn what_was_killed_goes_on_from_the_last_mark() {
     assert_eq!((checked.store.at(), checked.damaged_at), (2 * BLOCK, None));
     checked.store.write(&data()[2 * BLOCK as usize..]).unwrap();
     assert_eq!(checked.store.digest(), blake3::hash(&data()));
-    checked.store.publish(Attributes::default()).unwrap();
+    checked.store.publish(Attributes::default(), None).unwrap();
     assert_eq!(std::fs::read(place.path()).unwrap(), data());
     assert_eq!(place.names(), ["file"]);
 }
@@ -164,7 +164,7 @@ fn rival(target: &Target, number: u8) {
         for _ in 0..4 {
             store.write(&[number; 1000]).unwrap();
         }
-        store.publish(Attributes::default()).unwrap();
+        store.publish(Attributes::default(), None).unwrap();
     }
 }
 
@@ -198,7 +198,7 @@ fn what_is_no_journal_of_ours_is_none_and_holds_nobody() {
     std::fs::remove_file(&journal).unwrap();
     mknodat(CWD, &journal, FileType::Fifo, Mode::RWXU, 0).unwrap();
     assert!(left(&place.target()).unwrap().unwrap().header().is_none(), "a pipe");
-    store(&place.target(), &data()).publish(Attributes::default()).unwrap();
+    store(&place.target(), &data()).publish(Attributes::default(), None).unwrap();
     assert!(std::fs::read(place.path()).unwrap() == data() && !part.exists() && !journal.exists());
 }
 
@@ -214,7 +214,7 @@ fn links_under_the_names_of_ours_are_not_written_through() {
         for name in [&part, &journal, &names::unwritten(&journal)] {
             link(&victim, name).unwrap();
         }
-        store(&place.target(), &data()).publish(Attributes::default()).unwrap();
+        store(&place.target(), &data()).publish(Attributes::default(), None).unwrap();
         assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
         assert!(std::fs::read(place.path()).unwrap() == data());
         assert_eq!(place.names().len(), 2, "{:?}", place.names());
@@ -232,7 +232,7 @@ fn a_file_arrives_where_its_own_names_are_taken() {
     }
     drop(store(&place.target(), &data()));
     assert_eq!(place.names().len(), 3, "nothing else is left: {:?}", place.names());
-    store(&place.target(), &data()).publish(Attributes::default()).unwrap();
+    store(&place.target(), &data()).publish(Attributes::default(), None).unwrap();
     assert!(std::fs::read(place.path()).unwrap() == data());
 }
 
@@ -261,7 +261,7 @@ fn a_half_written_journal_is_gone_after_the_next_download() {
         std::fs::write(&unwritten, "half a li").unwrap();
         let mut store = Store::new(&place.target(), Some(header()), Attributes::default()).unwrap();
         store.write(&data()[..if journaled { SIZE } else { 1000 }]).unwrap();
-        store.publish(Attributes::default()).unwrap();
+        store.publish(Attributes::default(), None).unwrap();
         assert_eq!(place.names(), ["file"], "{journaled}");
     }
 }

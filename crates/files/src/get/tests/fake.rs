@@ -192,6 +192,13 @@ impl Fake {
         self.chosen(&self.source(&url), &url, place, choice).await
     }
 
+    /// The same, with these things kept.
+    pub(super) async fn keep(&self, path: &str, place: &Place, keeps: crate::Keeps) -> anyhow::Result<Tally> {
+        let url = self.url(path);
+        let source = self.source(&url).keeping(keeps);
+        self.chosen(&source, &url, place, &Choice::default()).await
+    }
+
     async fn chosen(&self, source: &Source, url: &Url, place: &Place, choice: &Choice) -> anyhow::Result<Tally> {
         tokio::time::timeout(PATIENCE, fetch_tree(source, url, &place.file(), choice, &|_| {})).await.unwrap()
     }

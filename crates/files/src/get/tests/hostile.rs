@@ -348,3 +348,96 @@ async fn what_is_excluded_is_not_asked_for() {
     let error = server.choose("/d/", &place, &only("x*")).await.unwrap_err();
     assert!(format!("{error:#}").contains("called like `x*`"), "{error:#}");
 }
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_link_of_a_server_leads_out_of_the_destination() {
+    let link =
+        |name: &str, target: &str| serde_json::json!({"name": name, "type": "link", "link": true, "target": target});
+    let long = "x/".repeat(3000);
+    let entries = serde_json::json!([
+        link("in", "a"),
+        link("out", "/etc/passwd"),
+        link("up", "../beside"),
+        link("down-up", "sub/../../beside"),
+        link("../beside", "a"),
+        link("in", "b"),
+        link("long", &long),
+        link("empty", ""),
+        {"name": "bare", "type": "link"},
+        {"name": "old", "type": "file", "size": 1, "link": true},
+        {"name": "a", "type": "file", "size": 1},
+    ]);
+    let server =
+        Fake::new([("/d/", Page::of(entries.to_string())), ("/d/a", Page::of("x")), ("/d/old", Page::of("x"))]);
+    let (place, _) = destination(&[]);
+    let beside = place.file().with_file_name("beside");
+    std::fs::write(&beside, "precious").unwrap();
+    let keeps = crate::Keeps { links: true, ..crate::Keeps::default() };
+    let tree = server.keep("/d/", &place, keeps.clone()).await.unwrap();
+    assert_eq!((tree.files, tree.links, tree.failed), (1, 1, 9));
+    let mut names: Vec<_> = place.file().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["a", "in"]);
+    // A name that was a link is a directory the next time: nothing is written through it.
+    std::os::unix::fs::symlink(place.file().parent().unwrap(), place.file().join("sub")).unwrap();
+    server.set("/d/", Page::of(r#"[{"name":"sub","type":"directory"}]"#));
+    server.set("/d/sub/", listing(&["beside"]));
+    server.set("/d/sub/beside", Page::of("theirs"));
+    let tree = server.keep("/d/", &place, crate::Keeps { links_out: true, ..keeps }).await.unwrap();
+    assert_eq!((tree.files, tree.failed), (0, 1));
+    assert_eq!(std::fs::read(beside).unwrap(), b"precious");
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_further_name_of_a_file_that_never_came_is_missing() {
+    let name = |name: &str, same: &str| serde_json::json!({"name": name, "type": "file", "size": 1, "same": same});
+    let entries = serde_json::json!([name("gone", "1"), name("again", "1"), name("a", "2"), name("b", "2")]);
+    let server = Fake::new([("/d/", Page::of(entries.to_string())), ("/d/a", Page::of("x"))]);
+    let (place, _) = destination(&[]);
+    let keeps = crate::Keeps { hard_links: true, ..crate::Keeps::default() };
+    let tree = server.keep("/d/", &place, keeps).await.unwrap();
+    assert_eq!((tree.files, tree.links, tree.failed), (1, 1, 2));
+    assert_eq!(std::fs::read(place.file().join("b")).unwrap(), b"x");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_with_holes_may_be_larger_than_the_disk() {
+    let entries = r#"[{"name":"a","type":"file","size":1152921504606846976}]"#;
+    let server = Fake::new([("/d/", Page::of(entries)), ("/d/a", Page::of("x"))]);
+    let place = Place::new();
+    let full = server.keep("/d/", &place, crate::Keeps::default()).await.unwrap_err();
+    assert!(format!("{full:#}").contains("make room"), "{full:#}");
+    let sparse = crate::Keeps { sparse: true, ..crate::Keeps::default() };
+    assert_eq!(server.keep("/d/", &place, sparse).await.unwrap().files, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_unfolds_otherwise_than_agreed_is_refused() {
+    let frame = |content: &[u8], kind: u8| [&[kind, 0, 0, content.len() as u8], content].concat();
+    let bomb = zstd::bulk::compress(&vec![0; 300_000], 1).unwrap();
+    let digest: &str = crate::wire::digest_field(&blake3::hash(b"x")).leak();
+    let coded = |body: Vec<u8>, length: &'static str| Page {
+        fields: vec![("body-coding", "zstd"), ("body-length", length), ("repr-digest", digest)],
+        digest: None,
+        etag: None,
+        ..Page::of(body)
+    };
+    let keeps = crate::Keeps { compress: true, ..crate::Keeps::default() };
+    for (what, page, keeps, is_right) in [
+        ("as agreed", coded(frame(b"x", 0), "1"), keeps.clone(), true),
+        ("more than its length", coded(frame(&bomb, 0x80), "1000"), keeps.clone(), false),
+        ("no frame", coded(b"\x80\0\0\x04abcd".to_vec(), "4"), keeps.clone(), false),
+        ("cut off", coded(b"\0\0\0\x04ab".to_vec(), "4"), keeps.clone(), false),
+        ("no length", coded(frame(b"x", 0), "?"), keeps, false),
+        ("not asked for", coded(frame(b"x", 0), "1"), crate::Keeps::default(), false),
+    ] {
+        let server = Fake::new([("/d/", listing(&["a"])), ("/d/a", page)]);
+        let place = Place::new();
+        let got = server.keep("/d/", &place, keeps).await;
+        let files = got.as_ref().map_or(0, |tree| tree.files);
+        assert_eq!(files == 1, is_right, "{what}: {got:?}");
+        assert_eq!(place.file().join("a").exists(), is_right, "{what}");
+    }
+}

@@ -10,6 +10,7 @@
 //! | `unfinished` | how many there may be |
 //! | `refused` | why one is refused |
 //! | `fleeting` | what becomes of an upload that nobody comes back for |
+//! | `link` | how links are made, and further names of files |
 //! | `delete` | what a client may delete, and how |
 //! | `finished` | which uploads are done |
 //! | `uploads` | what a server knows of all of them |
@@ -18,6 +19,7 @@ mod condition;
 mod delete;
 mod finished;
 mod fleeting;
+mod link;
 mod part;
 mod partial;
 mod receive;
@@ -70,6 +72,10 @@ pub(super) async fn answer(
     }
     asker.may_upload(&service.unwritten);
     let condition = Condition::of(request.headers(), &path, service, uploads);
+    if request.method() == Method::OPTIONS {
+        let builder = response(StatusCode::NO_CONTENT).header(wire::FILE_FEATURES, wire::FEATURES);
+        return answer::send(stream, builder, bytes::Bytes::new(), true).await;
+    }
     if request.method() == Method::DELETE {
         return delete::delete(service, uploads, path, condition, stream).await;
     }
@@ -77,7 +83,7 @@ pub(super) async fn answer(
         return refuse(stream, refused).await;
     }
     if request.method() == Method::PUT && path.directory {
-        return make_directory(service, path, condition, stream).await;
+        return make_directory(service, path, wire::wants_links(request.headers()), condition, stream).await;
     }
     if request.method() == Method::PATCH && id(request).is_none() {
         return describe(service, request, path, condition, stream).await;
@@ -123,11 +129,15 @@ pub(super) async fn answer(
 async fn make_directory(
     service: &Service,
     path: SafePath,
+    is_no_link: bool,
     condition: Condition,
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
     let root = service.root.clone();
     let make = move || {
+        if is_no_link && root.link_at(&path).is_some() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
         let path = path.to_path();
         if let Some(above) = path.parent() {
             root.dir().create_dir_all(above)?;
@@ -157,13 +167,26 @@ async fn describe(
         return refuse(stream, Refused::Root).await;
     }
     let attributes = match part::attributes(request) {
-        Ok(attributes) if attributes.is_empty() => {
-            let why = "PATCH goes with ?upload=, or has file-mode or file-modified";
-            return answer::refuse(stream, StatusCode::BAD_REQUEST, why).await;
-        }
         Ok(attributes) => attributes,
         Err(malformed) => return refuse_malformed(stream, &malformed).await,
     };
+    match link::Wanted::of(request.headers(), service) {
+        Some(Ok(wanted)) => {
+            return match part::backup(request.headers()) {
+                Ok(backup) => {
+                    let wish = link::Wish { wanted, attributes, backup };
+                    link::make(service, path, wish, condition, stream).await
+                }
+                Err(malformed) => refuse_malformed(stream, &malformed).await,
+            };
+        }
+        Some(Err(why)) => return answer::refuse(stream, StatusCode::BAD_REQUEST, why).await,
+        None => {}
+    }
+    if attributes.is_empty() {
+        let why = "PATCH goes with ?upload=, or has file-mode or file-modified, file-link or file-same-as";
+        return answer::refuse(stream, StatusCode::BAD_REQUEST, why).await;
+    }
     let root = service.root.clone();
     let give = move || match root.find(&path)? {
         Found::File(opened) if !path.directory => attributes.give(&opened.file.try_clone()?.into_std()),
@@ -198,6 +221,7 @@ async fn offset(
     drop(claim);
     let there = match found {
         Ok(Some(partial)) => Ok(Some(offset_fields(StatusCode::OK, partial.size()))),
+        Ok(None) if wire::wants_links(asked) && is_link(service, &path).await => Ok(None),
         Ok(None) => whole(service, asker, uploads, &path, &id, length).await.map(|whole| {
             let (opened, digest) = whole?;
             let fields = whole_fields(StatusCode::OK, opened.size, &digest);
@@ -210,6 +234,12 @@ async fn offset(
         Ok(None) => answer::send(stream, response(StatusCode::NOT_FOUND), bytes::Bytes::new(), true).await,
         Err(error) => refuse_disk(stream, &error).await,
     }
+}
+
+/// Whether a link has the name.
+async fn is_link(service: &Service, path: &SafePath) -> bool {
+    let (root, path) = (service.root.clone(), path.clone());
+    blocking(move || Ok(root.link_at(&path).is_some())).await.unwrap_or(false)
 }
 
 /// The file that is there, and its digest, if its size is the one that was asked about.

@@ -4,12 +4,15 @@
 use super::partial;
 use super::refused::Refused;
 use crate::attributes::{self, Attributes};
+use crate::choice::Backup;
+use crate::owners::{self, Kind};
 use crate::serve::token::Token;
 use crate::wire;
 use blake3::Hash;
 use core::time::Duration;
 use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Request};
+use pcc_net::percent;
 
 /// How long a client that does not say tries to come back: as long as `pcc put` does by itself.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -26,6 +29,12 @@ pub(super) struct Part {
     pub(super) length: Option<u64>,
     pub(super) digest: Option<Hash>,
     pub(super) attributes: Attributes,
+    /// Keeps the file that has the name now.
+    pub(super) backup: Option<Backup>,
+    /// Whether stretches of zeros take no room.
+    pub(super) sparse: bool,
+    /// Whether the body is compressed.
+    pub(super) is_coded: bool,
 }
 
 /// Whether what arrived is of use if the rest does not.
@@ -50,10 +59,24 @@ impl Part {
         let digest = wire::digest_of(headers).map_err(|_| Malformed(wire::REPR_DIGEST))?;
         let body = field(headers, header::CONTENT_LENGTH, number)?;
         let attributes = attributes(request)?;
+        let is_coded = wire::is_zstd(headers).ok_or(Malformed(wire::BODY_CODING))?;
+        let sparse = field(headers, wire::UPLOAD_SPARSE, boolean)?.unwrap_or(false);
+        let backup = backup(headers)?;
         let Some(id) = id(request) else {
             // An ordinary PUT (RFC 9110 §9.3.4): all of the file, under an identity of its own.
             let (_, id) = Token::generate().map_err(|_| Malformed(header::AUTHORIZATION))?;
-            return Ok(Self { id, keep: Keep::Never, offset: 0, complete: true, length: body, digest, attributes });
+            return Ok(Self {
+                id,
+                keep: Keep::Never,
+                offset: 0,
+                complete: true,
+                length: body.filter(|_| !is_coded),
+                digest,
+                attributes,
+                backup,
+                sparse,
+                is_coded,
+            });
         };
         let keep = match field(headers, wire::UPLOAD_KEEP, boolean)? {
             Some(false) => {
@@ -70,6 +93,9 @@ impl Part {
             length: field(headers, wire::UPLOAD_LENGTH, number)?,
             digest,
             attributes,
+            backup,
+            sparse,
+            is_coded,
         })
     }
 }
@@ -95,7 +121,14 @@ pub(super) fn attributes(request: &Request<()>) -> Result<Attributes, Malformed>
     Ok(Attributes {
         mode: field(headers, wire::FILE_MODE, attributes::mode)?,
         modified: field(headers, wire::FILE_MODIFIED, attributes::modified)?,
+        owner: field(headers, wire::FILE_OWNER, |text| owners::read(Kind::User, text))?,
+        group: field(headers, wire::FILE_GROUP, |text| owners::read(Kind::Group, text))?,
     })
+}
+
+/// Whether what has the name now is kept, and how.
+pub(super) fn backup(headers: &HeaderMap) -> Result<Option<Backup>, Malformed> {
+    field(headers, wire::UPLOAD_BACKUP, |text| Backup::new(&percent::decode(text)?).ok())
 }
 
 /// The identity of an upload: `?upload=<letters, digits, - and _>`, chosen by the client.

@@ -2,13 +2,15 @@
 
 use super::refused::Refused;
 use crate::attributes::Attributes;
+use crate::choice::Backup;
 use crate::disk;
 use crate::inherited::inherit_within;
 use crate::ours::is_ours;
 use crate::permissions::Permissions;
-use crate::serve::path::{HIDDEN_PREFIX, SafePath};
+use crate::serve::path::{HIDDEN_PREFIX, SafePath, is_hidden};
 use crate::serve::root::Root;
 use crate::serve::token::Token;
+use crate::sparse;
 use crate::version::Version;
 use blake3::{Hash, Hasher};
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
@@ -33,6 +35,8 @@ pub(super) struct Partial {
     size: u64,
     /// The digest of all that is in the file; `None` if that was not read since the server started.
     hasher: Option<Hasher>,
+    /// Stretches of zeros take no room.
+    sparse: bool,
 }
 
 /// Why an upload could not be completed.
@@ -59,7 +63,7 @@ impl Partial {
             Ok(file) => {
                 let size = file.metadata()?.len();
                 let hasher = (size == 0).then(Hasher::new);
-                Ok(Some(Self { dir, hidden, name, file, size, hasher }))
+                Ok(Some(Self { dir, hidden, name, file, size, hasher, sparse: false }))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(_) if dir.symlink_metadata(&hidden).is_ok_and(|found| !found.is_file()) => Ok(None),
@@ -91,7 +95,7 @@ impl Partial {
             }
             file => file?,
         };
-        let partial = Self { dir, hidden, name, file, size: 0, hasher: Some(Hasher::new()) };
+        let partial = Self { dir, hidden, name, file, size: 0, hasher: Some(Hasher::new()), sparse: false };
         // A private file is private as soon as there is something in it.
         partial.permissions(attributes).protect(&partial.file);
         if let Some(length) = length
@@ -101,6 +105,12 @@ impl Partial {
             return Err(error);
         }
         Ok(partial)
+    }
+
+    /// The same, in which stretches of zeros take no room.
+    pub(super) fn sparsely(mut self, sparse: bool) -> Self {
+        self.sparse = sparse;
+        self
     }
 
     /// Bytes that have arrived.
@@ -133,20 +143,27 @@ impl Partial {
             return Err(FinishError::Damaged { expected, found });
         }
         if attributes.modified.is_some() {
-            let modified = Attributes { mode: None, ..attributes };
+            let modified = Attributes { mode: None, ..attributes.without_owners() };
             if let Err(error) = self.file.try_clone().and_then(|file| modified.give(&file.into_std())) {
                 // Not every file system keeps every time, and the content is right without it.
                 tracing::debug!(%error, "the time of modification is another");
             }
         }
         inherit_within(&self.dir, Path::new(&self.name), self.permissions(attributes), &self.file);
+        let given = self.file.try_clone().and_then(|file| attributes.give_owners(&file.into_std()));
+        if let Err(error) = given {
+            tracing::debug!(%error, "owner and group are not kept");
+        }
         self.file.sync_all()?;
         Ok(found)
     }
 
-    /// Gives it its name, and answers whether that was free. Blocks.
-    pub(super) fn take_name(&self) -> io::Result<bool> {
+    /// Gives it its name, and answers whether that was free. The file that has it may be kept under another. Blocks.
+    pub(super) fn take_name(&self, backup: Option<&Backup>) -> io::Result<bool> {
         let is_new = is_free(&self.dir, &self.name)?;
+        if let Some(backup) = backup.filter(|_| !is_new) {
+            keep(&self.dir, &self.name, backup)?;
+        }
         self.dir.rename(&self.hidden, &self.dir, &self.name)?;
         Ok(is_new)
     }
@@ -205,7 +222,11 @@ impl Partial {
 
 impl Write for Partial {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        let written = disk::write_at(&self.file, data, self.size)?;
+        let written = if self.sparse {
+            sparse::append(&self.file, data, self.size, |data, at| disk::write_at(&self.file, data, at))?
+        } else {
+            disk::write_at(&self.file, data, self.size)?
+        };
         if let (Some(hasher), Some(written)) = (&mut self.hasher, data.get(..written)) {
             hasher.update(written);
         }
@@ -216,6 +237,17 @@ impl Write for Partial {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Gives the file or the link with this name a second one, in place of what has that.
+pub(super) fn keep(dir: &Dir, name: &str, backup: &Backup) -> io::Result<()> {
+    let second = backup.place(Path::new(name)).ok_or(io::ErrorKind::InvalidFilename)?;
+    if second.to_str().is_none_or(is_hidden) {
+        return Err(io::ErrorKind::InvalidFilename.into());
+    }
+    is_free(dir, &second.to_string_lossy())?;
+    let _ = dir.remove_file(&second);
+    dir.hard_link(name, dir, &second).or_else(|_| dir.rename(name, dir, &second))
 }
 
 /// Whether nothing has the name; otherwise what has it can be replaced by a file.
@@ -273,7 +305,7 @@ mod tests {
     impl Partial {
         fn finish(&self, expected: Option<Hash>, attributes: Attributes) -> Result<bool, FinishError> {
             self.prove(expected, attributes)?;
-            let is_new = self.take_name()?;
+            let is_new = self.take_name(None)?;
             self.keep_name()?;
             Ok(is_new)
         }
@@ -384,7 +416,7 @@ mod tests {
     fn what_is_to_be_private_is_so_from_its_first_byte() {
         use std::os::unix::fs::PermissionsExt;
         let (dir, root) = served();
-        let attributes = Attributes { mode: Some(0o400), modified: None };
+        let attributes = Attributes { mode: Some(0o400), ..Attributes::default() };
         let mut partial = Partial::create(&root, &path("/file"), "id", None, attributes).unwrap();
         let mode = |name: &str| dir.path().join(name).metadata().unwrap().permissions().mode() & 0o7777;
         assert_eq!(mode(&partial.hidden), 0o600);

@@ -7,6 +7,8 @@ use super::partial::{self, FinishError, Partial};
 use super::slots::Claim;
 use super::{SUPERSEDED, Uploads, blocking, offset_fields, refuse_disk, whole_fields};
 use crate::attributes::Attributes;
+use crate::choice::Backup;
+use crate::coding::{Decoder, Garbled};
 use crate::serve::answer::{self, Outcome};
 use crate::serve::broken::Broken;
 use crate::serve::path::SafePath;
@@ -15,7 +17,7 @@ use crate::serve::stream::Stream;
 use crate::sink::Sink;
 use crate::version::Version;
 use blake3::Hash;
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use h3::error::{Code, StreamError};
 use http::StatusCode;
 use std::io;
@@ -26,6 +28,8 @@ enum End {
     Complete,
     /// It has another length than `Content-Length` announced.
     Malformed,
+    /// It is not compressed as it says.
+    Garbled,
     /// Another request for the same upload took over.
     Superseded,
     /// The client went, or the network.
@@ -71,7 +75,7 @@ async fn take(
 
     let opened = open(service, uploads, &path, &part).await;
     let mut partial = match opened {
-        Ok(partial) if partial.size() == part.offset => partial,
+        Ok(partial) if partial.size() == part.offset => partial.sparsely(part.sparse),
         Ok(partial) => {
             let builder = offset_fields(StatusCode::CONFLICT, partial.size());
             return answer::refuse_with(stream, builder, "the upload continues at Upload-Offset").await;
@@ -81,7 +85,8 @@ async fn take(
     partial.adopt(turn.take());
 
     let mut sink = Sink::new(partial);
-    let mut end = body(stream, &mut sink, &claim).await;
+    let decoder = part.is_coded.then(Decoder::default);
+    let mut end = body(stream, decoder, &mut sink, &claim).await;
     let (partial, flushed) = sink.close().await;
     if let (Err(error), End::Complete) = (flushed, &end) {
         end = End::Disk(error);
@@ -95,6 +100,10 @@ async fn take(
             *turn = settle(&part, partial, part.keep == Keep::Never);
             let why = format!("{received} bytes arrived, which is not what Content-Length announced");
             answer::refuse(stream, StatusCode::BAD_REQUEST, &why).await
+        }
+        End::Garbled => {
+            *turn = settle(&part, partial, part.keep == Keep::Never);
+            answer::refuse(stream, StatusCode::BAD_REQUEST, &Garbled.to_string()).await
         }
         End::Complete if part.complete => complete(uploads, path, &part, condition, partial, stream).await,
         End::Complete => {
@@ -146,7 +155,9 @@ fn has_left(error: &StreamError) -> bool {
 /// The partial file to write to: a new one for a body that starts at zero where there is none.
 async fn open(service: &Service, uploads: &Uploads, path: &SafePath, part: &Part) -> io::Result<Partial> {
     let (root, path, id) = (service.root.clone(), path.clone(), part.id.clone());
-    let (length, attributes, sweep) = (part.length, part.attributes, uploads.is_sweep_due(path.parent()));
+    // Nobody knows how much of a file is holes.
+    let (length, attributes, sweep) =
+        (part.length.filter(|_| !part.sparse), part.attributes, uploads.is_sweep_due(path.parent()));
     let unfinished = uploads.unfinished.clone();
     blocking(move || {
         if let Some(partial) = Partial::find(&root, &path, &id)? {
@@ -167,7 +178,7 @@ async fn open(service: &Service, uploads: &Uploads, path: &SafePath, part: &Part
 
 /// Takes the body as long as the connection lives, which its idle time-out ends: the client's own input may be idle for
 /// hours, and a network that carries a few bytes a minute still carries them.
-async fn body(stream: &mut Stream, sink: &mut Sink<Partial>, claim: &Claim<'_>) -> End {
+async fn body(stream: &mut Stream, mut decoder: Option<Decoder>, sink: &mut Sink<Partial>, claim: &Claim<'_>) -> End {
     let superseded = claim.superseded();
     tokio::pin!(superseded);
     loop {
@@ -176,16 +187,30 @@ async fn body(stream: &mut Stream, sink: &mut Sink<Partial>, claim: &Claim<'_>) 
             () = &mut superseded => return End::Superseded,
         };
         match piece {
-            Ok(Some(piece)) => {
-                if let Err(error) = sink.push(piece).await {
-                    return End::Disk(error);
+            Ok(Some(mut piece)) => {
+                let pushed = match &mut decoder {
+                    Some(decoder) => unfold(decoder, &piece.copy_to_bytes(piece.remaining()), sink).await,
+                    None => sink.push(piece).await.map_err(End::Disk),
+                };
+                if let Err(end) = pushed {
+                    return end;
                 }
             }
+            Ok(None) if decoder.as_ref().is_some_and(Decoder::is_within) => return End::Garbled,
             Ok(None) => return End::Complete,
             Err(StreamError::StreamError { code, .. }) if code == Code::H3_MESSAGE_ERROR => return End::Malformed,
             Err(error) => return End::Broken(error),
         }
     }
+}
+
+/// Writes the pieces whose frames are complete with these bytes.
+async fn unfold(decoder: &mut Decoder, bytes: &[u8], sink: &mut Sink<Partial>) -> Result<(), End> {
+    decoder.push(bytes);
+    while let Some(piece) = decoder.piece().map_err(|_| End::Garbled)? {
+        sink.push(piece).await.map_err(End::Disk)?;
+    }
+    Ok(())
 }
 
 /// Gives the file its name, if all of it is there and right.
@@ -207,9 +232,9 @@ async fn complete(
         let why = format!("{size} bytes arrived of the {length} that were announced");
         return answer::refuse_with(stream, offset_fields(StatusCode::CONFLICT, size), &why).await;
     }
-    let (digest, attributes, keep) = (part.digest, part.attributes, part.keep);
+    let (digest, attributes, keep, backup) = (part.digest, part.attributes, part.keep, part.backup.clone());
     let finished = tokio::task::spawn_blocking(move || {
-        let finished = name(&partial, digest, attributes, &condition);
+        let finished = name(&partial, digest, attributes, &condition, backup.as_ref());
         if keep == Keep::Never && matches!(finished, Err(FinishError::Disk(_))) {
             partial.discard();
         }
@@ -244,8 +269,9 @@ fn name(
     expected: Option<Hash>,
     attributes: Attributes,
     condition: &Condition,
+    backup: Option<&Backup>,
 ) -> Result<Named, FinishError> {
     let digest = partial.prove(expected, attributes)?;
-    let is_new = condition.change(|| partial.take_name())?;
+    let is_new = condition.change(|| partial.take_name(backup))?;
     Ok(Named { digest, version: partial.keep_name()?, is_new })
 }

@@ -21,6 +21,9 @@ pub(super) enum Refused {
     /// The served directory itself.
     #[error("the served directory itself keeps its time and its permissions")]
     Root,
+    /// A link of somebody who does not act for the server's user.
+    #[error("the link leads out of the served directory, or might: only a server that ssh starts makes such links")]
+    LeadsOut,
     /// There is a bound to what nobody finishes.
     #[error(
         "the server has {} unfinished uploads and takes no more: finish them, or delete its old files .pcc-upload-*",
@@ -41,7 +44,7 @@ impl Refused {
             Self::Range => StatusCode::BAD_REQUEST,
             Self::Encoded => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Special => StatusCode::CONFLICT,
-            Self::Root => StatusCode::FORBIDDEN,
+            Self::Root | Self::LeadsOut => StatusCode::FORBIDDEN,
             Self::Crowded => StatusCode::INSUFFICIENT_STORAGE,
         }
     }

@@ -1,0 +1,151 @@
+//! The options about times, permissions and the like, by rsync's letters.
+
+use pcc_files::{Chmod, Keeps};
+
+/// Options about what is kept besides names and contents.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "What is kept")]
+pub(crate) struct KeepArgs {
+    /// Keep links, permissions, times, groups and owners, of files and directories: -rlptgo
+    ///
+    /// Files that are there already with the same content get these, too, and are not sent again. The -a of rsync has -D besides:
+    /// devices, pipes and sockets are not moved here.
+    #[arg(short, long)]
+    archive: bool,
+
+    /// Keep times of modification; a downloaded file has its server's time in any case
+    #[arg(short = 't', long)]
+    times: bool,
+
+    /// Keep permissions of owner, group and others
+    ///
+    /// Setuid, setgid and sticky bits are never kept.
+    #[arg(short = 'p', long = "perms")]
+    permissions: bool,
+
+    /// Change the permissions that are kept, for example `D755,F644` or `go-w,a+X`
+    ///
+    /// The changes are rsync's: `D` in front is for directories, `F` for files, and `X` is execution where somebody has it, and
+    /// of directories. Needs -p or -a.
+    #[arg(long, value_name = "CHANGES")]
+    chmod: Vec<Chmod>,
+
+    /// Keep symbolic links of a directory, as links
+    ///
+    /// Without it `pcc get` brings what they lead to, and `pcc put` leaves them out. Links that lead out of the directory come over ssh only.
+    #[arg(short = 'l', long)]
+    links: bool,
+
+    /// Leave out links that lead out of the directory, over ssh, too
+    #[arg(long)]
+    safe_links: bool,
+
+    /// Keep the names of one file as names of one file
+    #[arg(short = 'H', long)]
+    hard_links: bool,
+
+    /// Keep owners, over ssh, where the receiver is root
+    #[arg(long)]
+    pub(crate) owner: bool,
+
+    /// Keep groups, over ssh, where the receiver is root or one of their members
+    #[arg(short = 'g', long)]
+    group: bool,
+
+    /// Owners and groups by number; otherwise by name, where both computers have the name
+    #[arg(long)]
+    numeric_ids: bool,
+
+    /// Stretches of zeros take no room at the destination
+    #[arg(short = 'S', long)]
+    sparse: bool,
+
+    /// Compress on the way, where contents shrink and the network is what limits
+    ///
+    /// zstd at its fastest. Compressed files and fast networks are left as they are. A side that is too old for it sends everything as it is.
+    #[arg(short = 'z', long, help_heading = "Sending")]
+    compress: bool,
+
+    /// Take times back from -a
+    #[arg(long, alias = "no-t", hide_short_help = true)]
+    no_times: bool,
+
+    /// Take permissions back from -a
+    #[arg(long, alias = "no-p", hide_short_help = true)]
+    no_perms: bool,
+
+    /// Take links back from -a
+    #[arg(long, alias = "no-l", hide_short_help = true)]
+    no_links: bool,
+
+    /// Take owners back from -a
+    #[arg(long, alias = "no-o", hide_short_help = true)]
+    no_owner: bool,
+
+    /// Take groups back from -a
+    #[arg(long, alias = "no-g", hide_short_help = true)]
+    no_group: bool,
+}
+
+impl KeepArgs {
+    /// All of it.
+    pub(crate) fn keeps(&self, over_ssh: bool) -> Keeps {
+        Keeps {
+            times: (self.archive || self.times) && !self.no_times,
+            permissions: (self.archive || self.permissions) && !self.no_perms,
+            links: (self.archive || self.links) && !self.no_links,
+            links_out: over_ssh && !self.safe_links,
+            hard_links: self.hard_links,
+            owner: (self.archive || self.owner) && !self.no_owner,
+            group: (self.archive || self.group) && !self.no_group,
+            numeric_ids: self.numeric_ids,
+            sparse: self.sparse,
+            compress: self.compress,
+            chmod: self.chmod.iter().cloned().fold(Chmod::default(), Chmod::and),
+        }
+    }
+
+    /// Why these options do not go together.
+    pub(crate) fn answer(&self) -> Option<&'static str> {
+        let is_idle = !self.chmod.is_empty() && !self.keeps(false).permissions;
+        is_idle.then_some("--chmod changes the permissions that are kept: add -p or -a")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        keep: KeepArgs,
+    }
+
+    #[test]
+    fn letters_add_and_no_takes_back() {
+        for (words, times, permissions) in [
+            ("", false, false),
+            ("-a", true, true),
+            ("-t", true, false),
+            ("-p", false, true),
+            ("-tp", true, true),
+            ("-a --no-times", false, true),
+            ("--no-p -a", true, false),
+        ] {
+            let keep = Line::parse_from(format!("x {words}").split_whitespace()).keep;
+            let keeps = keep.keeps(true);
+            assert_eq!((keeps.times, keeps.permissions), (times, permissions), "{words}");
+        }
+        let keep = |words: &str| Line::parse_from(words.split(' ')).keep;
+        let all = keep("x -aHS --numeric-ids").keeps(true);
+        assert!(
+            all.links && all.links_out && all.hard_links && all.owner && all.group && all.numeric_ids && all.sparse
+        );
+        let some = keep("x -a --no-o --no-g --no-links").keeps(false);
+        assert!(!some.links && !some.links_out && !some.owner && !some.group && some.times);
+        assert!(!keep("x -l --safe-links").keeps(true).links_out);
+        assert!(keep("x -t --chmod go-w").answer().is_some() && keep("x -a --chmod go-w").answer().is_none());
+    }
+}
