@@ -92,6 +92,13 @@ fn place(root: &Root, path: &SafePath, wish: &Wish, same_user: bool) -> io::Resu
     }
     root.dir().create_dir_all(path.parent())?;
     let dir = root.dir().open_dir(path.parent())?;
+    if let Wanted::Link(target) = wanted
+        && !same_user
+        // A directory on the way may be a link to one further up.
+        && !symlink::stays_inside(&root.dir().canonicalize(path.parent())?.join(name), target)
+    {
+        return Err(Refused::LeadsOut.into());
+    }
     is_replaceable(&dir, name)?;
     let (_, unique) = Token::generate().map_err(io::Error::other)?;
     let unused = format!("{HIDDEN_PREFIX}{unique}");
@@ -149,6 +156,16 @@ mod tests {
         assert_eq!(link(&root, "/d/l", "../a", false), Ok(Made::New));
         assert_eq!(link(&root, "/d/l", "/etc/passwd", true), Ok(Made::Replaced));
         assert_eq!(link(&root, "/d/l", "/etc/passwd", true), Ok(Made::Same));
+    }
+
+    #[test]
+    fn a_link_behind_a_link_leads_where_that_leads() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::open(dir.path()).unwrap();
+        assert_eq!(link(&root, "/x", ".", false), Ok(Made::New));
+        assert_eq!(link(&root, "/x/x/l", "../../secret", false), Err(Some(Refused::LeadsOut)));
+        assert_eq!(link(&root, "/x/x/l", "a", false), Ok(Made::New));
+        assert_eq!(link(&root, "/d/l", "../a", false), Ok(Made::New));
     }
 
     #[test]
