@@ -209,9 +209,10 @@ async fn connections_survive_a_new_socket() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_connections_of_one_rate_send_the_same_amount() {
     let runtime = Paced::ByUs.runtime();
-    let algorithm = Algorithm::Fixed(Rate::from_mbit(0.8));
+    // 20 Mbit/s of all: a busy machine carries that in unoptimised code, too. What it could not would be missing by chance.
+    let algorithm = Algorithm::Fixed(Rate::from_mbit(0.2));
     // Small windows: each of these senders writes ahead as far as it may.
-    let windows = Windows { rate: Rate::from_mbit(0.8), rtt: Duration::from_millis(10) };
+    let windows = Windows { rate: Rate::from_mbit(0.2), rtt: Duration::from_millis(10) };
     let from = loopback::endpoint_with(&algorithm, &windows, Arc::clone(&runtime));
     let to = loopback::endpoint_with(&algorithm, &windows, runtime);
     let mut pairs = Vec::new();
@@ -238,7 +239,7 @@ async fn a_hundred_connections_of_one_rate_send_the_same_amount() {
     }
     // Counted between two looks, so that starting does not matter, and until each has sent so much and none a quarter more
     // than another: what a busy machine takes from one for a moment it takes from another later, and a preference stays.
-    const EACH: u64 = 250_000;
+    const EACH: u64 = 75_000;
     let sent = || pairs.iter().map(|(client, _)| client.stats().udp_tx.bytes).collect::<Vec<_>>();
     let before = sent();
     let (mut least, mut most) = (0, 0);

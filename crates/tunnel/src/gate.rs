@@ -149,6 +149,7 @@ impl Gate {
             return Err(Problem::NoAnswer(target));
         };
         let tcp = tried?;
+        pump::reset_at_close(&tcp, true);
         // Small writes of interactive programs leave at once. It is only slower without.
         let _ = tcp.set_nodelay(true);
         Ok(Tried { tcp, idle: self.idle, _place: place })
@@ -242,5 +243,16 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let target = format!("localhost:{}", listener.local_addr().unwrap().port());
         gate(&target).connect(NETWORK, &connect(&target), ready(())).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_nobody_carries_is_reset() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let target = listener.local_addr().unwrap().to_string();
+        let tried = gate(&target).connect(NETWORK, &connect(&target), pending::<()>()).await.unwrap();
+        let (mut far, _) = listener.accept().await.unwrap();
+        drop(tried);
+        let read = tokio::io::AsyncReadExt::read(&mut far, &mut [0]).await;
+        assert_eq!(read.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
     }
 }

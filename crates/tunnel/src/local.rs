@@ -2,6 +2,7 @@
 
 use crate::client::{Opened, Tunnel};
 use crate::event::Event;
+use crate::pump::reset_at_close;
 use crate::socks::{self, Reply};
 use crate::target::Target;
 use core::time::Duration;
@@ -82,8 +83,7 @@ async fn open(tcp: &mut TcpStream, port: &Port, tunnel: &Tunnel) -> io::Result<(
     if matches!(port, Port::Socks) {
         tcp.write_all(&socks::reply(answer)).await?;
     } else if opened.is_err() {
-        // The program sees a connection that breaks, not one that ends. A socket that cannot is closed as usual.
-        let _ = socket2::SockRef::from(&*tcp).set_linger(Some(Duration::ZERO));
+        reset_at_close(tcp, true);
     }
     Ok((target, opened.map_err(io::Error::other)?))
 }

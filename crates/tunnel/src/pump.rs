@@ -118,6 +118,7 @@ pub(crate) async fn carry(
     idle: Duration,
     moved: &Moved,
 ) -> Result<(), Broken> {
+    reset_at_close(tcp, true);
     let (read, write) = tcp.split();
     let both = async { tokio::try_join!(out(read, &mut sending, moved), back(&mut receiving, write, moved)) };
     let ended = tokio::select! {
@@ -127,10 +128,16 @@ pub(crate) async fn carry(
     if ended.is_err() {
         sending.abort();
         receiving.abort();
-        // The next close resets the connection. A socket that cannot is closed as usual.
-        let _ = socket2::SockRef::from(&*tcp).set_linger(Some(Duration::ZERO));
+    } else {
+        reset_at_close(tcp, false);
     }
     ended
+}
+
+/// Whether the close of a connection, also by a task that is dropped, resets it: its program sees one that breaks, not one that
+/// ends. A socket that cannot is closed as usual.
+pub(crate) fn reset_at_close(tcp: &TcpStream, reset: bool) {
+    let _ = socket2::SockRef::from(tcp).set_linger(reset.then_some(Duration::ZERO));
 }
 
 async fn out(mut tcp: ReadHalf<'_>, stream: &mut impl Sending, moved: &Moved) -> Result<(), Broken> {
