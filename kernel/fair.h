@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* `fair` without its program, and its best response by a formula. crates/core/src/utility/fair.rs and
- * outlook.rs, term by term.
+/* `fair` without its program, and its best response by a formula: crates/core/src/utility/fair.rs, term
+ * by term.
  */
 #ifndef PCC_FAIR_H
 #define PCC_FAIR_H
@@ -37,23 +37,16 @@ PCC_CALL pcc_num pcc_fair_utility(const struct pcc_program *program,
 	return pcc_defined(n_sub(n_sub(reward, cost), own));
 }
 
-/* The path's answer to a sender's next rate, as the law foresees it. Times in s, rates in byte/s.
- */
+/* utility/outlook.rs, Outlook */
 struct pcc_outlook {
-	/* The rate that the bottleneck carries for the sender. */
 	pcc_num capacity;
-	/* The rates that are asked about. */
 	pcc_num lowest;
 	pcc_num highest;
-	/* Queueing delay when the next rate begins to act, and the longest that it becomes. */
 	pcc_num queue;
 	pcc_num longest;
-	/* How long the next rate acts; 0 where the queue stays as long as it is. */
 	pcc_num horizon;
-	/* Share that is lost at any rate, and share of packets that is marked. */
 	pcc_num lost;
 	pcc_num marked;
-	/* The share of the capacity beyond which all that is sent is lost besides. */
 	pcc_num full;
 };
 
@@ -73,10 +66,7 @@ PCC_PART bool pcc_fair_step(pcc_num horizon, pcc_num linear, pcc_num reward, pcc
 	return !n_less(step, n_mul(FAIR_LAST, *root));
 }
 
-/* The root of the share of the capacity at which a price of the queue and of this takes all of
- * the reward, up to most: s with reward/s = q(s^2) + price. The queue grows in proportion to
- * the rate, H s^3 + (q + price - H) s = reward, between nothing and its longest.
- */
+/* utility/fair.rs, meets() */
 PCC_PART pcc_num pcc_fair_meets(const struct pcc_outlook *outlook, pcc_num reward, pcc_num price,
 				pcc_num most)
 {
@@ -105,10 +95,7 @@ PCC_PART pcc_num pcc_fair_meets(const struct pcc_outlook *outlook, pcc_num rewar
 	return root;
 }
 
-/* The rate at which fair is greatest; NaN where it has no formula for that. With w for the share of
- * the capacity C: the rate at which A/sqrt(w C) - q - c (M + beyond) is zero, or at which our own
- * losses begin. Beyond, own losses cost more than any rate gains, unless K is small or C a terabit.
- */
+/* utility/fair.rs, Fair::best_response; NaN where it has none. */
 PCC_PART pcc_num pcc_fair_best_response(const struct pcc_program *program,
 					const struct pcc_outlook *outlook)
 {

@@ -21,7 +21,7 @@ struct pcc_slot {
 	u32 is_stretched;
 };
 
-/* A law's knowledge of the path when it decides. Rates in byte/s. */
+/* control/path.rs, Path. Rates in byte/s. */
 struct pcc_path {
 	/* Smoothed RTT, and by how much it is above the least. Unit: ns. */
 	u64 rtt_ns;
@@ -31,11 +31,9 @@ struct pcc_path {
 	pcc_num queue;
 	/* Size of a full packet. Unit: byte. */
 	pcc_num packet;
-	/* The lowest rate, what any sender may begin with, and the highest. */
 	pcc_num floor;
 	pcc_num initial;
 	pcc_num ceiling;
-	/* The best delivery rate of the last ten RTT or so. */
 	pcc_num delivery;
 };
 
@@ -81,9 +79,7 @@ PCC_PART pcc_num pcc_clamp(const struct pcc_path *path, pcc_num rate)
 	return pcc_rate_within(rate, path->floor, path->ceiling);
 }
 
-/* The rate to keep while it is not used: no more than twice what was seen to be
- * delivered; but what any sender may begin with needs no proof.
- */
+/* control/path.rs, within_reach() */
 PCC_PART pcc_num pcc_within_reach(const struct pcc_path *path, pcc_num rate)
 {
 	pcc_num reach = n_max(n_mul(path->delivery, PATH_LIMITED_HEADROOM), path->initial);

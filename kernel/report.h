@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* The results of one monitor interval: crates/core/src/interval.rs, `Report`. */
+/* The results of one monitor interval: crates/core/src/interval/report.rs. */
 #ifndef PCC_REPORT_H
 #define PCC_REPORT_H
 
@@ -17,7 +17,7 @@ enum pcc_limit {
 	PCC_BY_HOST,
 };
 
-/* This interval as the next one's report shows it. NaN: not known. */
+/* interval/report.rs, Previous. NaN: not known. */
 struct pcc_previous {
 	pcc_num rate;	    /* byte/s */
 	pcc_num throughput; /* byte/s */
@@ -25,44 +25,30 @@ struct pcc_previous {
 	pcc_num rtt; /* s */
 };
 
-/* Times in s, rates in byte/s, volumes in bytes; NaN: not measured. */
+/* interval/report.rs, Report. Times in s, rates in byte/s, volumes in bytes; NaN: not measured. */
 struct pcc_report {
-	/* When its first packet was sent. Unit: ns. */
-	u64 started;
+	u64 started; /* ns */
 	pcc_num duration;
-	/* The rate that was asked for, and the one at which packets left. */
 	pcc_num target;
 	pcc_num achieved;
 	pcc_num sent;
 	pcc_num lost;
-	/* Share of the packets that were lost because of the rate. */
 	pcc_num excess_loss;
-	/* Rate at which acknowledgements confirmed delivery. */
 	pcc_num delivery_rate;
 	pcc_num rtt;
 	pcc_num rtt_least;
-	/* RTT of the path without any queue. */
 	pcc_num rtt_base;
-	/* Slope of RTT against send time, s/s, and its standard error, which is
-	 * infinite with fewer than three samples.
-	 */
 	pcc_num rtt_gradient;
 	pcc_num rtt_gradient_error;
-	/* From the first to the last packet that gave a sample. */
 	pcc_num rtt_span;
-	/* The longest time between two neighbours of them. */
 	pcc_num rtt_pause;
-	/* Root mean square of the samples around the slope, their deviation. */
 	pcc_num rtt_residual;
 	pcc_num rtt_deviation;
 	u32 packets;
 	u32 packets_lost;
-	/* Runs of lost packets that were sent one after the other. */
 	u32 loss_bursts;
-	/* Packets that arrived marked: Congestion Experienced (RFC 3168). */
 	u32 packets_marked;
 	u32 rtt_samples;
-	/* Short of data or window for more than a tenth of it. */
 	u32 app_limited;
 	u32 timed_out;
 	u32 limited_by; /* enum pcc_limit */
@@ -144,14 +130,14 @@ PCC_CALL pcc_num pcc_throughput(const struct pcc_report *report)
 					     n_add(N_ONE, pcc_queue_growth(report))));
 }
 
-/* Growth of the RTT from its first to its last sample. */
+/* interval/report.rs, Report::rtt_rise */
 PCC_PART pcc_num pcc_rtt_rise(const struct pcc_report *report)
 {
 	return n_known(report->rtt_gradient) ? n_mul(report->rtt_gradient, report->rtt_span)
 					     : N_ZERO;
 }
 
-/* Whether the RTT grew beyond doubt, and so fast. */
+/* interval/report.rs, Report::surely_grew */
 PCC_PART bool pcc_surely_grew(const struct pcc_report *report, pcc_num pace)
 {
 	return n_above(report->rtt_gradient, pace) &&
@@ -159,7 +145,7 @@ PCC_PART bool pcc_surely_grew(const struct pcc_report *report, pcc_num pace)
 		       n_mul(REPORT_SURE_ERRORS, report->rtt_gradient_error));
 }
 
-/* Certain growth of the RTT from its first to its last measurement. Unit: s. */
+/* interval/report.rs, Report::sure_rise */
 PCC_PART pcc_num pcc_sure_rise(const struct pcc_report *report)
 {
 	pcc_num errors = n_mul(REPORT_SURE_ERRORS, report->rtt_gradient_error);
@@ -167,7 +153,7 @@ PCC_PART pcc_num pcc_sure_rise(const struct pcc_report *report)
 	return n_max(n_sub(pcc_rtt_rise(report), n_mul(errors, report->rtt_span)), N_ZERO);
 }
 
-/* The least growth that the noise allows, less what a host may have held back. */
+/* interval/report.rs, Report::least_growth */
 PCC_PART pcc_num pcc_least_growth(const struct pcc_report *report, pcc_num errors)
 {
 	pcc_num rise, time;
@@ -180,9 +166,7 @@ PCC_PART pcc_num pcc_least_growth(const struct pcc_report *report, pcc_num error
 	return n_div(n_not_negative(rise), time);
 }
 
-/* Two standard errors of the loss rate, for losses that come in bursts
- * (Gilbert's model). Each mark counts as a burst.
- */
+/* interval/report.rs, Report::loss_error */
 PCC_PART pcc_num pcc_loss_error(const struct pcc_report *report)
 {
 	u32 packets = report->packets ? report->packets : 1;
@@ -210,9 +194,7 @@ PCC_PART u32 pcc_scaled(u32 packets, pcc_num factor, u32 most)
 	return scaled < most ? scaled : most;
 }
 
-/* The report with the loss rate changed by so much, marks in proportion, and
- * with this growth.
- */
+/* interval/report.rs, Report::with */
 PCC_PART void pcc_with(struct pcc_report *report, pcc_num more_loss, pcc_num growth)
 {
 	pcc_num loss = pcc_loss(report), factor = N_ONE;
@@ -228,16 +210,9 @@ PCC_PART void pcc_with(struct pcc_report *report, pcc_num more_loss, pcc_num gro
 
 /* The report as good, or as bad, as its noise allows. */
 enum pcc_doubt {
-	/* As though the queue had been empty at one moment, two errors less of
-	 * loss and growth.
-	 */
-	PCC_IN_FAVOUR,
-	/* The same for an interval that is asked about at each acknowledgement:
-	 * five errors of growth.
-	 */
-	PCC_IN_FAVOUR_SO_FAR,
-	/* Two errors more of loss, and no queue that drains. */
-	PCC_IN_DISFAVOUR,
+	PCC_IN_FAVOUR,	      /* interval/report.rs, Report::in_its_favour */
+	PCC_IN_FAVOUR_SO_FAR, /* interval/report.rs, Report::in_its_favour_so_far */
+	PCC_IN_DISFAVOUR,     /* interval/report.rs, Report::in_its_disfavour */
 };
 
 PCC_CALL int pcc_doubted(struct pcc_report *to, const struct pcc_report *from, u32 doubt)

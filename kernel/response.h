@@ -7,24 +7,21 @@
 
 #include "function.h"
 
-/* A mean and the variance of what it may be off by. */
+/* control/response.rs, Estimate */
 struct pcc_estimate {
 	pcc_num mean;
 	pcc_num variance;
 };
 
-/* The slope d y / d ln x, where x is the rate and y what an interval achieved:
- * least squares through the origin over pairs, of which older ones count less.
- */
+/* control/response.rs, Response */
 struct pcc_response {
 	pcc_num xx;
 	pcc_num xy;
 	pcc_num yy;
-	/* Its weight in pairs. */
 	pcc_num pairs;
 };
 
-/* The mean as far as it stands out of the noise, m^3 / (m^2 + e^2). */
+/* control/response.rs, Estimate::shrunk */
 PCC_CALL pcc_num pcc_shrunk(pcc_num mean, pcc_num variance)
 {
 	pcc_num square = n_square(mean);
@@ -39,7 +36,7 @@ PCC_PART pcc_num pcc_remembered(pcc_num sum, pcc_num more)
 	return n_add(n_mul(RESPONSE_MEMORY, sum), more);
 }
 
-/* Two rates dx apart in ln x achieved what is mean apart. */
+/* control/response.rs, Response::learn */
 PCC_CALL int pcc_learn(struct pcc_response *response, pcc_num dx, pcc_num mean, pcc_num variance)
 {
 	pcc_num weight = n_div(N_ONE, n_max(variance, n_ratio(1, 1000000000000)));
@@ -53,7 +50,7 @@ PCC_CALL int pcc_learn(struct pcc_response *response, pcc_num dx, pcc_num mean, 
 	return 0;
 }
 
-/* Results of a rate far from the present one say less about it. */
+/* control/response.rs, Response::on_rate_change */
 PCC_CALL int pcc_response_fades(struct pcc_response *response, pcc_num dx)
 {
 	pcc_num kept = n_max(n_sub(N_ONE, n_mul(N_TWO, n_abs(dx))), N_ZERO);
@@ -66,9 +63,7 @@ PCC_CALL int pcc_response_fades(struct pcc_response *response, pcc_num dx)
 	return 0;
 }
 
-/* The slope's error. Where pairs scatter more than their own errors say, it is the
- * scatter that counts.
- */
+/* control/response.rs, Response::error */
 PCC_PART pcc_num pcc_response_error(const struct pcc_response *response)
 {
 	pcc_num unexplained, freedom;
@@ -79,9 +74,7 @@ PCC_PART pcc_num pcc_response_error(const struct pcc_response *response)
 	return n_sqrt(n_div(n_max(n_div(unexplained, freedom), N_ONE), response->xx));
 }
 
-/* Upper bound of the slope (97.5 %). The fewer pairs there were, the more errors that takes, within
- * a tenth of Student's distribution. Infinite as long as nothing is known.
- */
+/* control/response.rs, Response::at_most */
 PCC_CALL pcc_num pcc_at_most(const struct pcc_response *response)
 {
 	pcc_num freedom, errors;
@@ -95,7 +88,7 @@ PCC_CALL pcc_num pcc_at_most(const struct pcc_response *response)
 	return n_add(n_div(response->xy, response->xx), errors);
 }
 
-/* Lower bound of the slope (97.5 %); zero where that is not above zero. */
+/* control/response.rs, Response::at_least, with two errors */
 PCC_CALL pcc_num pcc_at_least(const struct pcc_response *response)
 {
 	PCC_NEEDS(response, N_ZERO);

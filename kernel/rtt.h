@@ -15,15 +15,14 @@
 struct pcc_rtt {
 	u64 smoothed;
 	u64 variation;
-	/* Minimum of the running half window, and of the one before it. */
+	/* Those of rtt.rs, RttEstimator. */
 	u64 least;
 	u64 least_before;
 	u64 half_started;
-	/* How far samples lie above the least of late: mean, and mean deviation from it. */
+	/* Those of rtt.rs, Spread. */
 	u64 spread;
 	u64 spread_deviation;
 	u64 spread_updated;
-	/* The least of the running window, and of the one before it; when it began. */
 	u64 floor;
 	u64 floor_before;
 	u64 window_began;
@@ -64,7 +63,7 @@ PCC_PART void pcc_rtt_spread_update(struct pcc_rtt *rtt, u64 now, u64 sample)
 	rtt->spread_deviation = pcc_rtt_moved(rtt->spread_deviation, above, passed);
 }
 
-/* How long the path holds packets back now and then, as a radio does. */
+/* rtt.rs, RttEstimator::spread */
 PCC_PART u64 pcc_rtt_spread(const struct pcc_rtt *rtt)
 {
 	u64 spread = rtt->spread + 2 * rtt->spread_deviation;

@@ -14,7 +14,7 @@
 #define SLOPE_MOST_TIME ((1LL << 22) - 1)
 #define SLOPE_MOST_SAMPLES (1U << 18)
 
-/* Running sums of the RTT samples of one interval, in µs from the first one. */
+/* slope.rs, Slope, in µs from the first sample on. */
 struct pcc_slope {
 	s64 first_t;
 	s64 sum_t;
@@ -22,16 +22,12 @@ struct pcc_slope {
 	s64 sum_tt;
 	s64 sum_tr;
 	s64 sum_rr;
-	/* Differences between neighbours: they tell lasting noise from noise that changes with each
-	 * sample.
-	 */
 	s64 step_tt;
 	s64 step_tr;
 	s64 step_rr;
 	/* Less than 2^22 from the first one; there are 32 of these in a connection. */
 	s32 last_t;
 	s32 last_r;
-	/* The longest time between two neighbours. */
 	s32 pause;
 	u32 first_r;
 	u32 least;
@@ -129,9 +125,7 @@ PCC_CALL int pcc_slope_report(const struct pcc_slope *slope, struct pcc_report *
 	report->rtt_residual = n_mul(n_sqrt(n_div(unexplained, n)), SLOPE_MICROSECOND);
 	if (slope->samples < 3 || !n_above(tt, N_ZERO))
 		return 0;
-	/* Noise that lasts makes neighbours alike: so many samples say as much as
-	 * n (1 - ρ)/(1 + ρ) of independent ones (Durbin and Watson's statistic).
-	 */
+	/* slope.rs, Slope::effective_samples */
 	alike = n_mul(n_mul(N_TWO, gradient), n_signed(slope->step_tr));
 	alike = n_sub(n_signed(slope->step_rr), alike);
 	alike = n_add(alike, n_mul(n_square(gradient), n_signed(slope->step_tt)));

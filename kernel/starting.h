@@ -10,35 +10,26 @@
 #include "law.h"
 #include "program.h"
 
-/* The best result so far; rates in byte/s. */
+/* control/starting.rs, Best. Rates in byte/s. */
 struct pcc_best {
 	pcc_num target;
 	pcc_num achieved;
 	pcc_num utility;
 	pcc_num loss;
-	/* The least that it may be worth, given its noise. */
 	pcc_num least_utility;
 };
 
+/* control/starting.rs, Starting. Times in s. */
 struct pcc_starting {
-	/* The rate it began at. */
 	pcc_num first;
 	pcc_num rate;
 	struct pcc_best best;
-	/* The most that a good rate delivered; whose utility was best need not be the same. */
 	pcc_num delivered;
-	/* The longest RTT that the path showed at the latest rate that was good,
-	 * two standard deviations above the mean. Unit: s.
-	 */
 	pcc_num usual_rtt;
-	/* The same at the first rate that was good, when no queue was ours yet. Unit: s. */
 	pcc_num first_rtt;
 	u32 has_best;
-	/* Doublings whose result is not known. */
 	u32 unknown;
-	/* The last interval was short of data: do not double until one is not. */
 	u32 hold;
-	/* A second look, after one that ended where it began. */
 	u32 again;
 	/* A report read in its favour, or not. It and what follows are not kept: PCC_LAW_KEPT. */
 	struct pcc_report doubted;
@@ -93,9 +84,7 @@ PCC_PART void pcc_starting_next(struct pcc_starting *starting, const struct pcc_
 	slot->trial = 0;
 }
 
-/* Even with the benefit of the doubt it is worth less than nothing, or less than the best
- * result was at least though the rate is a doubling higher.
- */
+/* control/starting.rs, Starting::is_worse */
 PCC_PART bool pcc_is_worse(const struct pcc_starting *starting, const struct pcc_report *report,
 			   pcc_num worth)
 {
@@ -105,17 +94,14 @@ PCC_PART bool pcc_is_worse(const struct pcc_starting *starting, const struct pcc
 	       n_above(report->achieved, n_mul(starting->best.achieved, STARTING_DOUBLED));
 }
 
-/* Whether the queue grows so fast that more rate is hopeless. */
+/* control/starting.rs, grows_beyond_doubt() */
 PCC_PART bool pcc_grows_beyond_doubt(const struct pcc_report *report)
 {
 	return report->rtt_samples >= STARTING_TELLING_SAMPLES &&
 	       pcc_surely_grew(report, STARTING_HOPELESS_GROWTH);
 }
 
-/* Whether a growing RTT ended it where it began: then it has nothing that it could be
- * compared with, and if nothing was lost, a radio may have been all. Once, it is looked at a
- * second time.
- */
+/* control/starting.rs, Starting::is_in_doubt */
 PCC_PART bool pcc_starting_is_in_doubt(const struct pcc_starting *starting,
 				       const struct pcc_report *report, pcc_num carried)
 {
@@ -123,12 +109,7 @@ PCC_PART bool pcc_starting_is_in_doubt(const struct pcc_starting *starting,
 	       pcc_grows_beyond_doubt(report) && !n_above(pcc_loss(report), N_ZERO);
 }
 
-/* The queue that is certainly there, and ours: half of what surely grew through the interval,
- * no faster than we sent beyond what has passed before, and as far as not even its least RTT
- * was one that the path showed at the first rate. Others drain theirs for who fills it: who
- * does not count his own takes most of a shared path, and loses that slowly. Of a radio the
- * one or the other stays below its noise. Unit: s.
- */
+/* control/starting.rs, Starting::own_queue. Unit: s. */
 PCC_CALL pcc_num pcc_own_queue(const struct pcc_starting *starting,
 			       const struct pcc_report *report)
 {
@@ -167,10 +148,7 @@ PCC_PART bool pcc_overloads(struct pcc_starting *starting, const struct pcc_repo
 			    pcc_worth(program, &starting->doubted, &starting->machine));
 }
 
-/* The most that the path carried, without the loss that was there before. Jitter holds
- * acknowledgements back too, and releases them at once. The growth of a queue bounds what passed it
- * meanwhile: from below if it certainly grew, from above if it is certainly ours.
- */
+/* control/starting.rs, Starting::carried */
 PCC_PART pcc_num pcc_carried(const struct pcc_starting *starting, const struct pcc_report *report,
 			     pcc_num delivery)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
 /* What is known of the path while it is probed, and the probes on their way.
- * crates/core/src/control/ascent/mod.rs, `Probing`.
+ * crates/core/src/control/ascent/probing.rs, `Probing`.
  */
 #ifndef PCC_PROBING_H
 #define PCC_PROBING_H

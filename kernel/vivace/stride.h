@@ -10,11 +10,10 @@
 
 #include "../number.h"
 
-/* The state of earlier decisions; it begins anew when the gradient's sign changes. */
+/* control/vivace/stride.rs, Stride */
 struct pcc_stride {
 	/* 1 or -1; 0 before the first decision. */
 	s32 direction;
-	/* Decisions in this direction beyond the first. */
 	u32 repeats;
 	/* Steps by which the boundary is wider. At VIVACE_WIDEST, five steps, it goes on counting:
 	 * below 2^32 since a decision takes a round trip.
@@ -23,7 +22,7 @@ struct pcc_stride {
 	u32 reserved;
 };
 
-/* 1, 1, 2, 3, 5, 7, 9 ... */
+/* control/vivace/stride.rs, amplifier() */
 PCC_PART pcc_num pcc_amplifier(u32 repeats)
 {
 	/* Below 2^33: exact. */
