@@ -94,8 +94,7 @@ PCC_CALL pcc_num n_exp(pcc_num a)
  */
 PCC_CALL pcc_num n_log(pcc_num a)
 {
-	u64 m, apart, divisor, s, square, sum, size, zeros, places, sign;
-	bool below;
+	u64 m, apart, divisor, s, square, sum, size, zeros, places, sign, below;
 	s64 k;
 	int i;
 
@@ -107,12 +106,13 @@ PCC_CALL pcc_num n_log(pcc_num a)
 		return a;
 	k = n_exponent(a) - N_BIAS;
 	m = n_mantissa(a) << 10;
-	if (m >= N_ROOT_2) {
-		m >>= 1;
-		k++;
-	}
-	below = m < 1ULL << 62;
-	apart = below ? (1ULL << 62) - m : m - (1ULL << 62);
+	/* Both without a branch, for BPF's verifier. */
+	zeros = (N_ROOT_2 - 1 - m) >> 63;
+	m >>= zeros;
+	k += zeros;
+	apart = m - (1ULL << 62);
+	below = apart >> 63;
+	apart = (apart ^ -below) + below;
 	/* It is 0, or 2^9 or more. */
 	zeros = n_leading_zeros(apart | 1 << 9);
 	divisor = (m + (1ULL << 62)) << below;

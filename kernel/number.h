@@ -78,10 +78,17 @@ PCC_PART s64 n_order(pcc_num a)
 	return a & N_SIGN ? -(s64)n_size(a) : (s64)a;
 }
 
-/* Comparisons with NaN are false. */
-PCC_PART bool n_less(pcc_num a, pcc_num b)
+PCC_PART bool n_precedes(pcc_num a, pcc_num b)
 {
 	return n_known(a) && n_known(b) && n_order(a) < n_order(b);
+}
+
+/* Comparisons with NaN are false. A call of its own, since BPF's verifier follows each of its five
+ * branches wherever it stands, and sees one result of a call.
+ */
+PCC_CALL bool n_less(pcc_num a, pcc_num b)
+{
+	return n_precedes(a, b);
 }
 
 PCC_PART bool n_at_most(pcc_num a, pcc_num b)
@@ -100,14 +107,14 @@ PCC_PART bool n_at_least(pcc_num a, pcc_num b)
 }
 
 /* The other one where one is NaN. */
-PCC_PART pcc_num n_min(pcc_num a, pcc_num b)
+PCC_CALL pcc_num n_min(pcc_num a, pcc_num b)
 {
-	return n_known(a) && !n_less(b, a) ? a : b;
+	return n_known(a) && !n_precedes(b, a) ? a : b;
 }
 
-PCC_PART pcc_num n_max(pcc_num a, pcc_num b)
+PCC_CALL pcc_num n_max(pcc_num a, pcc_num b)
 {
-	return n_known(a) && !n_less(a, b) ? a : b;
+	return n_known(a) && !n_precedes(a, b) ? a : b;
 }
 
 PCC_PART pcc_num n_clamp(pcc_num a, pcc_num least, pcc_num most)
