@@ -208,11 +208,13 @@ PCC_CALL int pcc_take_rtt(struct pcc_monitor *monitor, const struct pcc_sample *
 	return 0;
 }
 
-PCC_PART void pcc_take_deliveries(struct pcc_interval *interval, const struct pcc_sample *sample,
-				  u32 packets)
+PCC_CALL int pcc_take_deliveries(struct pcc_interval *interval, const struct pcc_sample *sample,
+				 u32 packets)
 {
+	PCC_NEEDS(interval, 0);
+	PCC_NEEDS(sample, 0);
 	if (!packets)
-		return;
+		return 0;
 	if (!interval->delivered)
 		interval->first_ack = sample->now;
 	interval->delivered += packets;
@@ -221,6 +223,7 @@ PCC_PART void pcc_take_deliveries(struct pcc_interval *interval, const struct pc
 	interval->last_ack = sample->now;
 	if (sample->app_limited)
 		interval->app_limited += packets;
+	return 0;
 }
 
 /* Later packets that must be settled until a lost one is found. TCP tells the most by which one was
