@@ -1,8 +1,8 @@
 //! The sum of a transfer of a directory.
 
+use crate::client::source::Source;
+use crate::client::watch::Missing;
 use crate::failure::{Failure, failure_of};
-use crate::get::source::Source;
-use crate::get::watch::Missing;
 use crate::moved::{Moved, goodput};
 use pcc::units::Rate;
 use std::path::Path;

@@ -1,16 +1,16 @@
 //! One file, from the first request to its final name.
 
 use super::journal::Header;
-use super::names;
-use super::patience::Patience;
-use super::request::{self, Changed, Head, OtherPart, Version};
-use super::source::{Session, Source};
 use super::store::{self, Left, Store, Target};
-use super::trouble::{Refused, Trouble};
-use super::watch::Started;
 use crate::attributes::Attributes;
 use crate::blocking::{off_thread, while_wanted};
 use crate::choice::Backup;
+use crate::client::names;
+use crate::client::patience::Patience;
+use crate::client::request::{self, Changed, Head, OtherPart, Version};
+use crate::client::source::{Session, Source};
+use crate::client::trouble::{Refused, Trouble};
+use crate::client::watch::Started;
 use crate::failure::Failure;
 use crate::moved::Moved;
 use anyhow::{Context, anyhow};
@@ -109,7 +109,7 @@ async fn resumed(source: &Source, url: &Url, target: &Target) -> anyhow::Result<
     let (Some(mut left), Target::File(path)) = (off_thread(move || store::left(&looked)).await?, target) else {
         return Ok(None);
     };
-    let version = ask(source, url, false).await?.version;
+    let version = request::ask(source, url, false).await?.version;
     let whole = Header::of(url, &version);
     let is_whole = match (left.header(), whole) {
         (None, Some(whole)) => lacks_only_its_name(source, url, &mut left, whole).await?,
@@ -141,27 +141,11 @@ async fn lacks_only_its_name(source: &Source, url: &Url, left: &mut Left, whole:
     if !left.is_as_long_as(&whole) {
         return Ok(false);
     }
-    let digest = ask(source, url, true).await?.digest;
+    let digest = request::ask(source, url, true).await?.digest;
     if let Some(digest) = &digest {
         left.take_for(whole, digest);
     }
     Ok(digest.is_some())
-}
-
-/// HEAD, until it is answered.
-pub(crate) async fn ask(source: &Source, url: &Url, digest: bool) -> anyhow::Result<Head> {
-    let mut patience = Patience::of(source);
-    loop {
-        let session = source.session().await?;
-        patience.ask();
-        match patience.wait(request::head(&session, url, digest)).await {
-            Ok(head) => {
-                patience.done();
-                return Ok(head);
-            }
-            Err(trouble) => patience.pause(trouble).await?,
-        }
-    }
 }
 
 /// A file on its way.
@@ -448,7 +432,7 @@ impl Arriving<'_, '_> {
         };
         let head = match early {
             Ok(head) => head,
-            Err(Trouble::Passing(_)) => ask(self.source, self.url, true).await?,
+            Err(Trouble::Passing(_)) => request::ask(self.source, self.url, true).await?,
             Err(Trouble::Final(error)) if error.downcast_ref::<Refused>().is_some() => return Ok(None), // knows no HEAD
             Err(Trouble::Final(error)) => return Err(error),
         };

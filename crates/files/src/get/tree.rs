@@ -3,20 +3,20 @@
 //! A listing is read only when it is its turn, and the files it names are fetched before other directories are looked at:
 //! so what waits is bounded, however much a server says it has.
 
-use super::abreast::Abreast;
 use super::already;
 use super::linking::{self, First, Linking, What};
-use super::listing::{self, Bounds, Entry, Kind, Listing, MOST_ENTRIES};
-use super::names::{self, brief};
 use super::place_error::PlaceError;
 use super::plain;
-use super::source::{Source, is_lost};
 use super::store::Target;
 use super::surplus::{self, Surplus};
 use super::transfer::arrive;
 use crate::attributes::Attributes;
 use crate::blocking::off_thread;
 use crate::choice::{Choice, Look, Step};
+use crate::client::abreast::Abreast;
+use crate::client::listing::{self, Bounds, Entry, Kind, Listing, MOST_ENTRIES};
+use crate::client::names::{self, brief};
+use crate::client::source::{Source, is_lost};
 use crate::counted::counted;
 use crate::disk;
 use crate::filename;
