@@ -1,7 +1,7 @@
 //! Which build this program is, and the tool beside it.
 
 use anyhow::Context as _;
-use pcc_chart::provenance::{Build, Provenance, Source};
+use pcc_report::provenance::{Build, Provenance, Source};
 pub(crate) use pcc_command::program::path;
 #[cfg(target_os = "linux")]
 use std::path::PathBuf;
