@@ -6,9 +6,9 @@ use anyhow::{Context, anyhow};
 use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
 use pcc_bpf::load::{Done, LoadError, Wanted};
+use pcc_bpf::program::{LAWS, law_number};
 use pcc_bpf::variant::name;
 use pcc_bpf::{attendant, rights};
-use pcc_kernel_c::{LAWS, law_number};
 use std::io::{self, Write as _};
 use std::time::Duration;
 
