@@ -65,7 +65,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BYTES", conflicts_with = "file")]
     size: Option<Bytes>,
     /// Time that the others have after the first one finished (like 60s or 2min)
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::duration::parse)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::written::duration)]
     time_limit: Duration,
     /// Also over TCP with this kernel's CUBIC and BBR (Linux, as root)
     ///
@@ -77,7 +77,7 @@ pub(crate) struct Args {
     #[arg(long)]
     serial: bool,
     /// Seed of everything random: the path's losses, PCC's trials, the file that is made
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::written::seed)]
     seed: u64,
     /// Where the page with the timelines goes [default: pcc-race.html, or with a number if that exists]
     #[arg(short, long, value_name = "FILE")]

@@ -44,7 +44,7 @@ pub(super) struct Args {
     #[arg(long)]
     replace: bool,
     /// Only for this time, like 10m: then the previous default is the default again, and PCC is unloaded
-    #[arg(long = "for", visible_alias = "time-limit", value_name = "TIME", value_parser = crate::duration::parse)]
+    #[arg(long = "for", visible_alias = "time-limit", value_name = "TIME", value_parser = crate::written::duration)]
     trial: Option<Duration>,
     #[command(flatten)]
     source: ObjectArgs,

@@ -84,7 +84,7 @@ pub(crate) struct Args {
     max_per_address: u32,
 
     /// Time that transfers under way have to finish once the server is told to end; new connections are refused
-    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = crate::duration::parse, help_heading = "Listening")]
+    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = crate::written::duration, help_heading = "Listening")]
     grace: Duration,
 
     /// Serve only below an address that nobody can guess; its holders can read
@@ -123,7 +123,7 @@ pub(crate) struct Args {
     max_tunnels: u32,
 
     /// Time without data in either direction after which a tunnel ends
-    #[arg(long, value_name = "DURATION", requires = "tunnel", default_value = "2h", value_parser = crate::duration::parse, help_heading = "Tunnels")]
+    #[arg(long, value_name = "DURATION", requires = "tunnel", default_value = "2h", value_parser = crate::written::duration, help_heading = "Tunnels")]
     tunnel_idle: Duration,
 
     #[command(flatten)]

@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "VALUE", value_delimiter = ',')]
     point: Vec<String>,
     /// Only these seeds
-    #[arg(long, value_name = "SEED", value_delimiter = ',', value_parser = crate::seed::parse)]
+    #[arg(long, value_name = "SEED", value_delimiter = ',', value_parser = crate::written::seed)]
     seed: Vec<u64>,
     /// Only this number of seeds of each point
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
