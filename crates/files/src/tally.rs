@@ -63,3 +63,8 @@ impl Tally {
         self.damaged |= failure_of(reason) == Failure::Integrity;
     }
 }
+
+/// A number of entries, in words.
+pub fn counted(entries: u64) -> String {
+    if entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") }
+}
