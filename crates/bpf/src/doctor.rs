@@ -5,7 +5,7 @@ use crate::libbpf::{Loaded, Part};
 use crate::load::STATE;
 use crate::object::{Object, Source};
 use crate::{libbpf, object, registration, rights, variant};
-use pcc_chart::finding::Finding;
+use pcc_report::finding::Finding;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -272,7 +272,7 @@ impl System {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcc_chart::finding::Grade;
+    use pcc_report::finding::Grade;
 
     /// A computer with these files.
     fn system(files: &[(&str, &str)]) -> (tempfile::TempDir, System) {

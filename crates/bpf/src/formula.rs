@@ -3,12 +3,15 @@
 //! The operators are the kernel's own functions, called in the program's order, so results equal the interpreter's to the last
 //! bit. Values live in `struct pcc_machine`, and constants in the program: the same code serves every value of a parameter.
 
-/// Offsets within `struct pcc_program`, its `struct pcc_op` and `struct pcc_machine`.
-const BUILT_IN: usize = 16;
-const OPS: usize = 24;
-const OP_SIZE: usize = 16;
-const MOST_OPS: usize = 256;
-const VALUE: i16 = 8;
+use crate::program::{FIRST_OPERATOR, Program, Step};
+use core::mem::{offset_of, size_of};
+use pcc::utility::expression::MOST_OPS;
+
+const BUILT_IN: usize = offset_of!(Program, built_in);
+const OPS: usize = offset_of!(Program, ops);
+const OP_SIZE: usize = size_of::<Step>();
+const VALUE: i16 = offset_of!(Step, value) as i16;
+/// Offsets within `struct pcc_machine`.
 const STACK: i16 = 256;
 const SLOTS: i16 = 384;
 /// `PCC_WRITTEN`.
@@ -18,7 +21,7 @@ const PUSH: u32 = 0;
 const LOAD: u32 = 1;
 const SET: u32 = 2;
 const GET: u32 = 3;
-const NEGATE: u32 = 4;
+const NEGATE: u32 = FIRST_OPERATOR;
 const ADD: u32 = 5;
 const SUBTRACT: u32 = 6;
 const MULTIPLY: u32 = 7;

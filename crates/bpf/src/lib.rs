@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   doctor: what is missing
-//!   a formula ──▶ formula: its code
+//!   a formula ──▶ program: in the kernel's layout ──▶ formula: its code
 //!                    ▼
 //!   BPF object ──▶ elf, object ──▶ libbpf ──▶ registration ──▶ load ──▶ the kernel: variants of PCC, rules for whom
 //!                                                  unload, trial, attendant ◀──▶ variant, rule, sysctl
@@ -27,6 +27,7 @@ pub mod kept_object;
 pub mod libbpf;
 pub mod load;
 pub mod object;
+pub mod program;
 pub mod prometheus;
 pub mod registration;
 pub mod rights;

@@ -5,7 +5,7 @@
 use crate::host_error::{Doing as _, HostError};
 use crate::rows::{Row, Rows};
 use crate::totals::Totals;
-use pcc_chart::prometheus::Exposition;
+use pcc_report::prometheus::Exposition;
 use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::io::{self, Write as _};

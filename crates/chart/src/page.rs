@@ -1,9 +1,9 @@
 //! A page of its own with drawings and text: no scripts, no network, as wide as a desk or a phone.
 
-use crate::escape::escape;
 use crate::ink::Ground;
 use crate::plot::Plot;
 use crate::svg::{Size, draw, legend};
+use pcc_report::escape::escape;
 
 /// What all have in common; long lines of text are moved, not cut.
 const STYLE: &str = "body{font-family:sans-serif;max-width:960px;margin:2em auto;padding:0 12px;color:#222;background:#fff}\

@@ -1,7 +1,7 @@
 //! A chart as part of an SVG: lines over a linear or a logarithmic axis.
 
 use crate::axis::{log_ticks, number, ticks};
-use crate::escape::escape;
+use pcc_report::escape::escape;
 use std::fmt::Write as _;
 
 /// What is drawn.

@@ -1,10 +1,10 @@
 //! Draws a plot as SVG, without anything that must be loaded.
 
 use crate::axis::{Scale, log_ticks, number, ticks};
-use crate::escape::escape;
 use crate::ink::{Ground, Ink, ink};
 use crate::plot::{Axis, Join, Plot, Point, Series};
 use core::fmt::{Result, Write};
+use pcc_report::escape::escape;
 
 /// Width of a letter of the axes. Unit: pixels.
 const LETTER: f64 = 7.3;

@@ -40,16 +40,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOST:PORT", required_unless_present = "list")]
     to: Option<String>,
     /// Seed of everything random: equal seeds and equal packets give an equal fate
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::written::seed)]
     seed: u64,
     /// Stop after this time (like 90s or 10min); without it, Ctrl-C ends the relay
-    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = crate::written::duration)]
     time_limit: Option<Duration>,
     /// Clients at one time; packets of further ones are dropped
     #[arg(long, value_name = "NUMBER", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     sessions: u16,
     /// Forget a client that is silent for so long
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::duration::parse)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::written::duration)]
     idle: Duration,
     /// One JSON object a line: where it listens, every second what was relayed, and the sum at the end
     #[arg(long)]

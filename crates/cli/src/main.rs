@@ -34,7 +34,7 @@ mod wrapped;
 mod written_url;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use pcc_command::{command_line, duration, ending, exit, interrupt, manual, open_files, program, say, seed};
+use pcc_command::{command_line, ending, exit, interrupt, manual, open_files, say, written};
 use std::process::ExitCode;
 use tokio::runtime::Builder;
 

@@ -102,7 +102,7 @@ impl RemoteArgs {
 
     /// A command that installs this program for one user over there, on a computer of the same kind.
     fn installation(&self, remote: &Remote) -> String {
-        let own = crate::program::path().map_or_else(|_| "pcc".to_owned(), |path| path.display().to_string());
+        let own = crate::command_line::program().map_or_else(|_| "pcc".to_owned(), |path| path.display().to_string());
         let at = remote.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
         let to = quote(&format!("{at}{}", remote.host)).replace("'", "");
         let install = "mkdir -p .local/bin && cat > .local/bin/pcc && chmod +x .local/bin/pcc";

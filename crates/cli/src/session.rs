@@ -227,7 +227,7 @@ fn tell_end(outcome: &anyhow::Result<()>, display: &Display) {
 
 /// How long somebody wants to go on trying.
 fn patience(written: &str) -> Result<Duration, String> {
-    crate::duration::parse(written).map(|time| time.min(LONGEST))
+    crate::written::duration(written).map(|time| time.min(LONGEST))
 }
 
 #[cfg(test)]

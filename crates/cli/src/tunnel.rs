@@ -54,11 +54,11 @@ pub(crate) struct Args {
     token: TokenArgs,
 
     /// Time without a connection to the server after which to give up, once it was reached
-    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = crate::duration::parse)]
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = crate::written::duration)]
     give_up: Duration,
 
     /// Time without data in either direction after which a tunnel ends
-    #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = crate::duration::parse)]
+    #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = crate::written::duration)]
     idle: Duration,
 
     /// Write one JSON object a line to standard output

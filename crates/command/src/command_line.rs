@@ -1,4 +1,14 @@
-//! The command that this program was started with, as a shell takes it.
+//! The program that runs, and the command that it was started with, as a shell takes it.
+
+use anyhow::Context as _;
+use std::path::PathBuf;
+
+/// The program's file.
+///
+/// Errors: the system does not say.
+pub fn program() -> anyhow::Result<PathBuf> {
+    std::env::current_exe().context("could not find this program's own file")
+}
 
 /// For a page of this program: how it is made again.
 pub fn this(program: &str) -> String {

@@ -2,16 +2,14 @@
 //! that say what PCC strives for.
 
 pub mod command_line;
-pub mod duration;
 pub mod ending;
 pub mod exit;
 pub mod interrupt;
 pub mod manual;
 mod objective;
 pub mod open_files;
-pub mod program;
 pub mod say;
-pub mod seed;
+pub mod written;
 
 pub use objective::Objective;
 

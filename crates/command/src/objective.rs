@@ -87,6 +87,7 @@ mod tests {
     use crate::exit::{Failure, failure_of};
     use clap::Parser;
     use pcc::control::Law;
+    use pcc::utility::SenderView;
 
     #[derive(clap::Parser)]
     struct Cli {
@@ -138,7 +139,8 @@ mod tests {
         assert!(format!("{:?}", both.utility).contains("level: 0.01"), "{both:?}");
         let text = aim(&["--utility", "let b = 5; let cap = 20ms; x - b*x*L - x*q/cap", "--set", "b=7,cap=1s"]);
         let same = aim(&["--utility", "let b = 7; let cap = 1s; x - b*x*L - x*q/cap"]);
-        assert_eq!(text.utility.evaluate(&pcc_report()), same.utility.evaluate(&pcc_report()), "{text:?}");
+        let queued = SenderView { loss: 0.1, queue: (0.01, 0.01), ..SenderView::clear(50.0, 0.03) }.report();
+        assert_eq!(text.utility.evaluate(&queued), same.utility.evaluate(&queued), "{text:?}");
         let law = aim(&["--law", "allegro", "--set", "epsilon_min=0.02"]);
         let Some(Law::Allegro(config)) = &law.law else { panic!("{law:?}") };
         assert_eq!(config.epsilon_min, 0.02);
@@ -165,41 +167,5 @@ mod tests {
             assert!(format!("{error:#}").contains(expected), "{args:?}: {error:#}");
         }
         assert!(parse(&["--set", "epsilon"]).unwrap_err().to_string().contains("write KEY=VALUE"));
-    }
-
-    /// 100 packets, of which ten were lost.
-    fn pcc_report() -> pcc::interval::Report {
-        use pcc::units::{Bytes, Rate, Timestamp};
-        let ms = std::time::Duration::from_millis;
-        let rate = Rate::from_mbit(50.0);
-        pcc::interval::Report {
-            id: 0,
-            started: Timestamp::ZERO,
-            duration: ms(100),
-            target: rate,
-            achieved: rate,
-            packets: 100,
-            packets_lost: 10,
-            loss_bursts: 10,
-            packets_marked: 0,
-            sent: Bytes::new(100_000),
-            lost: Bytes::new(10_000),
-            excess_loss: None,
-            delivery_rate: Some(rate),
-            rtt: Some(ms(40)),
-            rtt_least: Some(ms(40)),
-            rtt_base: Some(ms(30)),
-            rtt_gradient: Some(0.0),
-            rtt_gradient_error: 0.0,
-            rtt_span: ms(100),
-            rtt_pause: ms(1),
-            rtt_samples: 100,
-            rtt_residual: ms(0),
-            rtt_deviation: ms(0),
-            app_limited: false,
-            timed_out: false,
-            limited_by: pcc::interval::LimitedBy::Network,
-            previous: None,
-        }
     }
 }

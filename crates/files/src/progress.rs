@@ -6,8 +6,8 @@ mod limit;
 pub use amount::Amount;
 pub use limit::LimitedBy;
 
-use crate::get::source::Source;
-use crate::get::watch::Started;
+use crate::client::source::Source;
+use crate::client::watch::Started;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use limit::{Looks, Waited};

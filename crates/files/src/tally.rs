@@ -1,8 +1,8 @@
 //! The sum of a transfer of a directory.
 
+use crate::client::source::Source;
+use crate::client::watch::Missing;
 use crate::failure::{Failure, failure_of};
-use crate::get::source::Source;
-use crate::get::watch::Missing;
 use crate::moved::{Moved, goodput};
 use pcc::units::Rate;
 use std::path::Path;
@@ -62,4 +62,9 @@ impl Tally {
         self.failed = self.failed.saturating_add(entries);
         self.damaged |= failure_of(reason) == Failure::Integrity;
     }
+}
+
+/// A number of entries, in words.
+pub fn counted(entries: u64) -> String {
+    if entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") }
 }

@@ -17,7 +17,7 @@ mod utility;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use pcc_command::say;
-use pcc_command::{command_line, duration, ending, exit, interrupt, manual, open_files, seed};
+use pcc_command::{command_line, ending, exit, interrupt, manual, open_files, written};
 use std::process::ExitCode;
 use tokio::runtime::Runtime;
 

@@ -1,8 +1,8 @@
 //! Which build this program is, and the tool beside it.
 
 use anyhow::Context as _;
-use pcc_chart::provenance::{Build, Provenance, Source};
-pub(crate) use pcc_command::program::path;
+pub(crate) use pcc_command::command_line::program as path;
+use pcc_report::provenance::{Build, Provenance, Source};
 #[cfg(target_os = "linux")]
 use std::path::PathBuf;
 

@@ -11,7 +11,6 @@ use anyhow::{Context, bail};
 use core::time::Duration;
 use live::Live;
 use pcc::units::Bytes;
-use pcc_chart::provenance;
 use pcc_command::Objective;
 use pcc_quic::Algorithm;
 use pcc_race::carrier::{self, Carrier};
@@ -23,6 +22,7 @@ use pcc_race::source::Source;
 use pcc_race::summary::Summary;
 use pcc_race::trace::Trace;
 use pcc_race::{kernel, page, runner, still};
+use pcc_report::provenance;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BYTES", conflicts_with = "file")]
     size: Option<Bytes>,
     /// Time that the others have after the first one finished (like 60s or 2min)
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::duration::parse)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::written::duration)]
     time_limit: Duration,
     /// Also over TCP with this kernel's CUBIC and BBR (Linux, as root)
     ///
@@ -77,7 +77,7 @@ pub(crate) struct Args {
     #[arg(long)]
     serial: bool,
     /// Seed of everything random: the path's losses, PCC's trials, the file that is made
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::written::seed)]
     seed: u64,
     /// Where the page with the timelines goes [default: pcc-race.html, or with a number if that exists]
     #[arg(short, long, value_name = "FILE")]
@@ -121,18 +121,8 @@ const MOST_PAGES: u32 = 10_000;
 
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
-    let algorithms = args.objective.steered(&args.congestion, &args.objective.aim()?)?;
-    let mut carriers: Vec<_> = algorithms.into_iter().map(Carrier::Quic).collect();
-    if args.kernel {
-        carriers.extend(carrier::TCP);
-    }
+    let carriers = carriers(&args)?;
     let names: Vec<_> = carriers.iter().map(Carrier::name).collect();
-    if let Some((_, twice)) =
-        names.iter().enumerate().find(|(place, name)| names.iter().take(*place).any(|n| n == *name))
-    {
-        return Err(misuse!("-C names `{twice}` twice: each algorithm runs once"));
-    }
-    kernel::check(&carriers).map_err(no_kernel)?;
     let (path, file) = args.course_and_file();
     if file.is_some() && args.size.is_some() {
         return Err(misuse!("--size is of the file that is made, and one is given"));
@@ -158,25 +148,15 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         writeln!(out, "{} over {course}", source.describe())?;
     }
     let rules = Arc::new(Rules::new(args.time_limit, course.time_for(source.bytes)));
-    let entries = carriers
-        .iter()
-        .map(|carrier| Entry {
-            carrier: carrier.clone(),
-            course: Arc::clone(&course),
-            source: Arc::clone(&source),
-            rules: Arc::clone(&rules),
-        })
-        .collect();
+    let entry = |carrier| Entry { carrier, course: course.clone(), source: source.clone(), rules: rules.clone() };
+    let entries = carriers.into_iter().map(entry).collect();
     let live = Live::new(&names, source.bytes, args.json)?;
     let (traces, interrupted) = race(entries, args.serial, &rules, live, &interrupt, args.json).await?;
 
     let scores: Vec<_> = traces.iter().map(|trace| Score::of(trace, &course, source.bytes)).collect();
     let summary = Summary { course: &course, source: &source, scores: &scores, traces: &traces };
-    if args.json {
-        writeln!(out, "{}", summary.json())?;
-    } else {
-        write!(out, "{}", output::table(&summary))?;
-    }
+    let told = if args.json { format!("{}\n", summary.json()) } else { output::table(&summary) };
+    write!(out, "{told}")?;
     let provenance = program::provenance(provenance::Source::Emulator, vec![args.seed])?;
     page.write(&page::render(&summary, &provenance))?;
     if let Some(svg) = svg {
@@ -186,6 +166,25 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         writeln!(out, "\nTimelines: {}", output.display())?;
     }
     verdict(&traces, interrupted)
+}
+
+/// Those who race.
+///
+/// Errors: one is named twice, or this host lacks what TCP's need.
+fn carriers(args: &Args) -> anyhow::Result<Vec<Carrier>> {
+    let algorithms = args.objective.steered(&args.congestion, &args.objective.aim()?)?;
+    let mut carriers: Vec<_> = algorithms.into_iter().map(Carrier::Quic).collect();
+    if args.kernel {
+        carriers.extend(carrier::TCP);
+    }
+    let names: Vec<_> = carriers.iter().map(Carrier::name).collect();
+    if let Some((_, twice)) =
+        names.iter().enumerate().find(|(place, name)| names.iter().take(*place).any(|n| n == *name))
+    {
+        return Err(misuse!("-C names `{twice}` twice: each algorithm runs once"));
+    }
+    kernel::check(&carriers).map_err(no_kernel)?;
+    Ok(carriers)
 }
 
 /// The path of that name or with these parameters.

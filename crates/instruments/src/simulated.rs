@@ -1,12 +1,12 @@
 //! Virtual times as people write them.
 
-use crate::duration::parse;
+use crate::written::duration;
 use pcc_play::LONGEST;
 use std::time::Duration;
 
 /// A virtual time, which has to be computed.
 pub(crate) fn time(written: &str) -> Result<Duration, String> {
-    let time = parse(written)?;
+    let time = duration(written)?;
     if time > LONGEST { Err(format!("`{written}` is too long: at most 24h are simulated")) } else { Ok(time) }
 }
 

@@ -9,14 +9,6 @@ use pcc::interval;
 use pcc::interval::IntervalPlan;
 use pcc::units::Rate;
 
-/// The kernel's laws. Their numbers in C are their places here.
-pub const LAWS: [&str; 2] = ["ascent", "vivace"];
-
-/// The number of the kernel's law of that name.
-pub fn law_number(name: &str) -> Option<u32> {
-    (0..).zip(LAWS).find(|(_, known)| *known == name).map(|(number, _)| number)
-}
-
 /// Start-up and a law as the kernel has them.
 #[derive(Clone, Debug)]
 pub struct Law {
@@ -50,7 +42,7 @@ fn plan(plan: IntervalPlan) -> ffi::IntervalPlan {
 }
 
 impl Law {
-    /// A law of [`LAWS`], by its number, that starts at `initial` and climbs what this program says.
+    /// A law of [`pcc_bpf::program::LAWS`], by its number, that starts at `initial` and climbs what this program says.
     pub fn new(which: u32, program: Program, initial: Rate, seed: u64) -> Self {
         // SAFETY: C fills as many bytes as it asked for.
         let state = unsafe {

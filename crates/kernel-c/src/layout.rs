@@ -1,9 +1,9 @@
 //! The structures that C and Rust share lie in memory as C has them.
 
 use crate::ffi::{IntervalPlan, Path, Sample, Told};
-use crate::program::{Program, Step};
 use crate::report::Report;
 use core::mem::{offset_of, size_of};
+use pcc_bpf::program::{Program, Step};
 
 unsafe extern "C" {
     fn pcc_lib_place(index: u32) -> u32;

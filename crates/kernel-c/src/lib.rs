@@ -1,10 +1,12 @@
-//! PCC for the Linux kernel, seen from user space.
+//! PCC's C for the Linux kernel as a library, to be compared with the core. Only tests want it.
 //!
 //! ```text
 //! kernel/*.h ──▶ tests/library.c ──▶ Law, Program: the kernel's decisions, to be compared with the core's
 //!                         └──▶ Flow: a TCP connection's sender, over simulated paths
-//! a utility's text ──▶ pcc: Expression ──▶ Program: in the form in which a kernel takes it
+//! a utility's text ──▶ pcc: Expression ──▶ pcc-bpf: Program, in the form in which a kernel takes it
 //! ```
+
+#![cfg(target_os = "linux")]
 
 mod ffi;
 mod flow;
@@ -14,16 +16,19 @@ mod layout;
 mod program;
 mod report;
 
+use pcc_bpf::program::FIRST_OPERATOR;
+
 pub use ffi::{Sample, Told};
 pub use flow::Flow;
-pub use law::{LAWS, Law, law_number};
+pub use law::Law;
+pub use pcc_bpf::program::law_number;
 pub use program::Program;
 pub use report::Report;
 
 /// What the kernel makes of an operation of the utility language, [`pcc::utility::expression::Operator`] by its place in
 /// `ALL`. Operands that it does not take are ignored; NaN is what is not defined.
 pub fn apply(operator: usize, a: f64, b: f64, c: f64) -> f64 {
-    let code = u32::try_from(operator + program::FIRST_OPERATOR).unwrap_or(u32::MAX);
+    let code = u32::try_from(operator).map_or(u32::MAX, |operator| operator + FIRST_OPERATOR);
     // SAFETY: takes and returns integers.
     f64::from_bits(unsafe { ffi::pcc_lib_apply(code, a.to_bits(), b.to_bits(), c.to_bits()) })
 }

@@ -1,17 +1,15 @@
-//! A utility's program in the form in which a kernel takes it.
+//! A utility's program, as the kernel's C runs it.
 
 use crate::report::Report;
+use core::ops::Deref;
 use pcc::units::Rate;
-use pcc::utility::expression::{self, Op, Operator, Variable};
-use pcc::utility::{Expression, Outlook, built_in};
-use std::sync::LazyLock;
-
-/// `PCC_NEG`: where operators begin among the codes of operations.
-pub(crate) const FIRST_OPERATOR: usize = 4;
+use pcc::utility::Outlook;
+use pcc::utility::expression::{self, Variable};
+use pcc_bpf::program::{self, Step};
 
 unsafe extern "C" {
     fn pcc_lib_check(program: *const Program) -> i32;
-    fn pcc_lib_read(program: *mut Program, text: *const u8, length: u32) -> i32;
+    fn pcc_lib_read(program: *mut program::Program, text: *const u8, length: u32) -> i32;
     fn pcc_lib_bad_word(text: *const u8, length: u32, word: *mut u32) -> u32;
     fn pcc_lib_run(program: *const Program, measured: *const u64) -> u64;
     fn pcc_lib_utility(program: *const Program, report: *const Report) -> u64;
@@ -19,72 +17,33 @@ unsafe extern "C" {
     fn pcc_lib_best_response(program: *const Program, outlook: *const [u64; 9]) -> u64;
 }
 
-/// `struct pcc_op`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub(crate) struct Step {
-    pub(crate) code: u32,
-    pub(crate) index: u32,
-    pub(crate) value: u64,
-}
-
-/// `struct pcc_program`: a program that a kernel can run, in its layout.
+/// A program in the kernel's layout, which the kernel's C can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct Program {
-    pub(crate) length: u32,
-    pub(crate) loads: u32,
-    pub(crate) panic_loss: u64,
-    pub(crate) built_in: u32,
-    pub(crate) reserved: u32,
-    pub(crate) ops: [Step; expression::MOST_OPS],
-}
+#[repr(transparent)]
+pub struct Program(program::Program);
 
-/// `fair`, which the kernel has code of: `PCC_IS_FAIR`.
-static FAIR: LazyLock<Option<expression::Program>> = LazyLock::new(|| {
-    let text = built_in().find(|about| about.name == "fair")?.text;
-    Some(text.parse::<Expression>().ok()?.program().clone())
-});
+impl Deref for Program {
+    type Target = program::Program;
 
-/// Whether it is `fair`, but for the values that it pushes.
-fn is_fair(program: &expression::Program) -> bool {
-    let alike = |(one, other): (&Op, &Op)| one == other || matches!((one, other), (Op::Push(_), Op::Push(_)));
-    let ops = program.ops();
-    FAIR.as_ref().is_some_and(|fair| fair.ops().len() == ops.len() && ops.iter().zip(fair.ops()).all(alike))
+    fn deref(&self) -> &program::Program {
+        &self.0
+    }
 }
 
 impl Program {
     /// The program that a utility's text became.
     pub fn new(program: &expression::Program) -> Self {
-        let mut steps = [Step::default(); expression::MOST_OPS];
-        let mut loads = 0;
-        for (step, op) in steps.iter_mut().zip(program.ops()) {
-            *step = match *op {
-                Op::Push(value) => Step { code: 0, index: 0, value: value.to_bits() },
-                Op::Load(variable) => {
-                    let index = place(&Variable::ALL, &variable);
-                    loads |= 1 << index;
-                    Step { code: 1, index, value: 0 }
-                }
-                Op::Set(slot) => Step { code: 2, index: slot.into(), value: 0 },
-                Op::Get(slot) => Step { code: 3, index: slot.into(), value: 0 },
-                Op::Apply(operator) => {
-                    Step { code: FIRST_OPERATOR as u32 + place(&Operator::ALL, &operator), index: 0, value: 0 }
-                }
-            };
-        }
-        let (length, panic_loss) = (program.ops().len() as u32, program.panic_loss().to_bits());
-        Self { length, loads, panic_loss, built_in: is_fair(program).into(), reserved: 0, ops: steps }
+        Self(program::Program::new(program))
     }
 
     /// The program that the kernel reads from its text, if it is one.
     pub fn read(text: &str) -> Option<Self> {
         let ops = [Step::default(); expression::MOST_OPS];
-        let mut program = Self { length: 0, loads: 0, panic_loss: 0, built_in: 0, reserved: 0, ops };
+        let mut program = program::Program { length: 0, loads: 0, panic_loss: 0, built_in: 0, reserved: 0, ops };
         let length = u32::try_from(text.len()).ok()?;
         // SAFETY: the structure is laid out as C has it, and both live through the call.
         let invalid = unsafe { pcc_lib_read(&raw mut program, text.as_ptr(), length) };
-        (invalid == 0).then_some(program)
+        (invalid == 0).then_some(Self(program))
     }
 
     /// The word of a text that keeps the kernel from reading it as a program, if it is one word's fault.
@@ -93,22 +52,6 @@ impl Program {
         // SAFETY: all live through the call.
         let at = unsafe { pcc_lib_bad_word(text.as_ptr(), length, &raw mut word) } as usize;
         text.get(at..at.checked_add(word as usize)?)
-    }
-
-    /// As it lies in the kernel's memory.
-    pub fn bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(size_of::<Self>());
-        bytes.extend(self.length.to_ne_bytes());
-        bytes.extend(self.loads.to_ne_bytes());
-        bytes.extend(self.panic_loss.to_ne_bytes());
-        bytes.extend(self.built_in.to_ne_bytes());
-        bytes.extend(self.reserved.to_ne_bytes());
-        for step in &self.ops {
-            bytes.extend(step.code.to_ne_bytes());
-            bytes.extend(step.index.to_ne_bytes());
-            bytes.extend(step.value.to_ne_bytes());
-        }
-        bytes
     }
 
     /// Whether the kernel's own check finds nothing wrong with it.
@@ -120,13 +63,13 @@ impl Program {
     /// Its bytes with this one changed, to see what the kernel makes of it.
     #[must_use]
     pub fn damaged(&self, byte: usize, by: u8) -> Self {
-        let mut damaged = self.clone();
+        let mut damaged = self.0.clone();
         let words = damaged.ops.len() + 2;
         let (word, part) = (byte / 16 % words, byte % 16);
         let flip = |value: u64, at: usize| value ^ (u64::from(by) << (8 * at));
         if word == words - 1 {
             damaged.built_in ^= u32::from(by);
-            return damaged;
+            return Self(damaged);
         }
         match (word.checked_sub(1).and_then(|op| damaged.ops.get_mut(op)), part) {
             (None, 0..4) => damaged.length = flip(damaged.length.into(), part) as u32,
@@ -136,7 +79,7 @@ impl Program {
             (Some(op), 4..8) => op.index = flip(op.index.into(), part - 4) as u32,
             (Some(op), _) => op.value = flip(op.value, part - 8),
         }
-        damaged
+        Self(damaged)
     }
 
     /// What the kernel's interpreter makes of these measurements; NaN for one says that it is not known, NaN as the result
@@ -172,8 +115,4 @@ impl Program {
         // SAFETY: both live through the call.
         f64::from_bits(unsafe { pcc_lib_utility(self, report) })
     }
-}
-
-fn place<T: PartialEq>(all: &[T], one: &T) -> u32 {
-    all.iter().position(|other| other == one).map_or(u32::MAX, |place| place as u32)
 }

@@ -1,6 +1,7 @@
 //! The kernel's law and the core's, told the same, decide the same: rates within 0.1 %, all else exactly.
 //!
 //! `PCC_KERNEL_RUNS=N cargo test -p pcc-kernel-c --test agreement` tells them N times as much, with other seeds.
+#![cfg(target_os = "linux")]
 
 mod network;
 mod objective;

@@ -141,12 +141,35 @@ fn code_of_any_program_gives_what_the_program_gives() {
     assert!(defined > 1000, "{defined}");
 }
 
+/// As long as programs can be.
+fn longest() -> [String; 3] {
+    [(" sigmoid", 255), (" x sub", 127), (" x x if", 85)]
+        .map(|(words, times)| "pcc-utility/1 panic_loss=0.5 x".to_owned() + &words.repeat(times))
+}
+
+#[test]
+fn the_kernel_s_check_passes_each_program_of_the_core() {
+    let mut rng = Rng::new(7);
+    let passes = |program: &expression::Program| Program::new(program).is_valid();
+    for _ in 0..2000 {
+        let program = any_program(&mut rng);
+        assert!(passes(&program), "{program}");
+    }
+    let deepest = format!("pcc-utility/1 panic_loss=1{}{}", " x".repeat(16), " add".repeat(15));
+    let slots = (0..16).map(|slot| format!(" x set{slot}")).collect::<String>();
+    let most_slots = format!("pcc-utility/1 panic_loss=0{slots} get15");
+    let without_sign = "pcc-utility/1 panic_loss=-0.0 -0.0".to_owned();
+    for text in longest().into_iter().chain([deepest, most_slots, without_sign]) {
+        assert!(passes(&text.parse().unwrap()), "{text}");
+    }
+    for about in built_in() {
+        assert!(passes(about.text.parse::<Expression>().unwrap().program()), "{}", about.name);
+    }
+}
+
 #[test]
 fn code_of_the_longest_programs_has_room_in_the_object() {
-    let unary = format!("pcc-utility/1 panic_loss=0.5 x{}", " sigmoid".repeat(255));
-    let binary = format!("pcc-utility/1 panic_loss=0.5 x{}", " x sub".repeat(127));
-    let choices = format!("pcc-utility/1 panic_loss=0.5 x{}", " x x if".repeat(85));
-    for text in [unary, binary, choices] {
+    for text in longest() {
         let code = Code::of(&Program::new(&text.parse().unwrap()).bytes());
         assert!(code.instructions.len() < 2400, "{} instructions: {text}", code.instructions.len());
     }

@@ -1,4 +1,5 @@
 //! What the kernel's sender books where, and its guards: of losses, of silences, of pauses, and of who held it back.
+#![cfg(target_os = "linux")]
 
 mod tcp;
 

@@ -1,4 +1,5 @@
 //! Where the kernel's monitor and guards draw their lines: random streams of events on both sides of each.
+#![cfg(target_os = "linux")]
 
 mod tcp;
 

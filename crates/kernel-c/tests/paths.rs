@@ -1,4 +1,5 @@
 //! The kernel's sender over simulated paths, told what TCP's counters tell, in virtual time.
+#![cfg(target_os = "linux")]
 
 mod tcp;
 

@@ -1,4 +1,5 @@
 //! `kernel/programs.h` holds the built-in utilities as programs. `PCC_KERNEL_WRITE=1` writes it anew.
+#![cfg(target_os = "linux")]
 
 use pcc::utility::expression::{self, Op, Operator, Variable};
 use pcc::utility::{Expression, UtilityInfo, built_in, by_name};

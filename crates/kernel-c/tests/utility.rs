@@ -1,4 +1,5 @@
 //! The kernel's interpreter gives what `vectors/utility` says, and its numbers are those of the processor.
+#![cfg(target_os = "linux")]
 
 use pcc::rng::Rng;
 use pcc::utility::expression::{Operator, Program, Variable};

@@ -1,6 +1,7 @@
 //! What the laws decide, told what `vectors/laws` tells them: the core's as written there, the kernel's within 0.1 %.
 //!
 //! `PCC_WRITE_VECTORS=1 cargo test -p pcc-kernel-c --test vectors` writes those files anew, for a law that was changed.
+#![cfg(target_os = "linux")]
 
 mod network;
 mod objective;

@@ -1,4 +1,5 @@
 //! The kernel's Vivace over simulated paths, in virtual time.
+#![cfg(target_os = "linux")]
 
 mod tcp;
 

@@ -109,23 +109,7 @@ pub fn check(scenario: &Scenario, cells: &[Cell<'_>]) -> Vec<Result<Checked, Not
 }
 
 fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&str]) -> Result<Checked, NotJudged> {
-    let peers = match target.over.as_slice() {
-        [] => None,
-        [peer] => Some(peer.clone()),
-        peers => Some(format!("best of {} peers", peers.len())),
-    };
-    let metric = match (peers, target.less) {
-        (None, _) => target.measure.to_string(),
-        (Some(peers), None) => format!("{}/{peers}", target.measure),
-        (Some(peers), Some(times)) => format!("{}-{times}*{peers}", target.measure),
-    };
-    let metric = target.over_at.iter().fold(metric, |metric, point| format!("{metric} at {point}"));
-    let metric = match target.seeds {
-        OfSeeds::Mean => metric,
-        OfSeeds::Median => format!("median {metric}"),
-        OfSeeds::Worst => format!("worst {metric}"),
-    };
-    let metric = if target.paired { format!("{metric}, seed by seed") } else { metric };
+    let metric = metric_of(target);
     let key = &scenario.key;
     let case = match (target.across, points) {
         // Without a sweep the scenario is its only case.
@@ -149,14 +133,7 @@ fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&st
         return not_judged(format!("more points than {} for an interval", figures.len()));
     };
     let goal = target.goal.unwrap_or(target.must);
-    // The ends of the interval that speak most for the promise and most against it.
-    let (best, worst) = if target.at_most { (figure.low, figure.high) } else { (figure.high, figure.low) };
-    let reaches = |value: f64, limit: f64| if target.at_most { value <= limit } else { value >= limit };
-    let verdict = match (reaches(worst, target.must), reaches(best, target.must)) {
-        (true, _) => Verdict::Pass,
-        (false, true) => Verdict::Open,
-        (false, false) => Verdict::Miss,
-    };
+    let verdict = verdict_of(figure, target.must, target.at_most);
     Ok(Checked {
         row,
         case,
@@ -168,9 +145,41 @@ fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&st
         must: target.must,
         goal,
         verdict,
-        reaches_goal: verdict == Verdict::Pass && reaches(worst, goal),
+        reaches_goal: verdict == Verdict::Pass && verdict_of(figure, goal, target.at_most) == Verdict::Pass,
         at_most: target.at_most,
     })
+}
+
+/// The measure of a target, with what it is held against.
+fn metric_of(target: &Target) -> String {
+    let peers = match target.over.as_slice() {
+        [] => None,
+        [peer] => Some(peer.clone()),
+        peers => Some(format!("best of {} peers", peers.len())),
+    };
+    let metric = match (peers, target.less) {
+        (None, _) => target.measure.to_string(),
+        (Some(peers), None) => format!("{}/{peers}", target.measure),
+        (Some(peers), Some(times)) => format!("{}-{times}*{peers}", target.measure),
+    };
+    let metric = target.over_at.iter().fold(metric, |metric, point| format!("{metric} at {point}"));
+    let metric = match target.seeds {
+        OfSeeds::Mean => metric,
+        OfSeeds::Median => format!("median {metric}"),
+        OfSeeds::Worst => format!("worst {metric}"),
+    };
+    if target.paired { format!("{metric}, seed by seed") } else { metric }
+}
+
+/// Whether a figure reaches a limit, by the end of its interval that speaks most against it and the one that speaks most for it.
+fn verdict_of(figure: ConfidenceInterval, limit: f64, at_most: bool) -> Verdict {
+    let (best, worst) = if at_most { (figure.low, figure.high) } else { (figure.high, figure.low) };
+    let reaches = |value: f64| if at_most { value <= limit } else { value >= limit };
+    match (reaches(worst), reaches(best)) {
+        (true, _) => Verdict::Pass,
+        (false, true) => Verdict::Open,
+        (false, false) => Verdict::Miss,
+    }
 }
 
 /// The target's measure at a point, and on how many runs it stands; or what is lacking.

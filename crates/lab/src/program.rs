@@ -2,7 +2,7 @@
 //! of its QUIC stack do, on its source without PCC. So a change of PCC leaves what its peers did as it is.
 
 use crate::spec::Spec;
-use pcc_chart::provenance::CHANGED;
+use pcc_report::provenance::CHANGED;
 use std::fs;
 use std::io;
 use std::path::Path;

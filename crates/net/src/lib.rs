@@ -9,11 +9,11 @@
 //!   packets through a stream of bytes where UDP is blocked.
 //! * [`examine`](examine::examine) measures what a path to a server allows: UDP, packet sizes, ECN, HTTP/3.
 //! * [`scope`] reads link-local IPv6 addresses, [`listen`] an address to listen on, [`percent`] writes names as URLs have them.
-//! * [`throttle`] keeps an application below a rate, [`shown`](shown()) keeps text of strangers from commanding a terminal.
+//! * [`throttle`] keeps an application below a rate, [`shown`](shown()) keeps text of strangers from commanding a terminal, and
+//!   [`with_causes`] tells an error with its causes.
 
 pub mod alias;
 pub mod backoff;
-mod causes;
 pub mod channel;
 pub mod dial;
 pub mod examine;
@@ -30,7 +30,6 @@ pub mod tls;
 pub mod url;
 pub mod user_dirs;
 
-pub use causes::with_causes;
 pub use look_up::look_up;
 pub use lost::why_lost;
-pub use shown::shown;
+pub use shown::{shown, with_causes};

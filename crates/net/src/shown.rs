@@ -1,4 +1,16 @@
-//! How text of strangers is shown.
+//! How errors and text of strangers are shown.
+
+use std::error::Error;
+
+/// What went wrong, and why: `could not read the key a.pem: No such file`.
+pub fn with_causes(error: &dyn Error) -> String {
+    let (mut text, mut next) = (error.to_string(), error.source());
+    while let Some(cause) = next {
+        text = format!("{text}: {cause}");
+        next = cause.source();
+    }
+    text
+}
 
 /// A text as it may be shown on a terminal or in a log: characters that move the cursor, colour what follows or turn the
 /// direction of reading are spelled out.

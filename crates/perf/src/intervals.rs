@@ -120,7 +120,8 @@ mod tests {
         let told = |report| MonitorInterval::new(Timestamp::ZERO, &report, None, "Probing");
         let known = told(Report { excess_loss: Some(0.02), ..crate::example::report() });
         assert_eq!((known.own_loss, known.base_rtt_ms), (Some(0.02), Some(30.0)));
-        let report = Report { packets_marked: 5, ..crate::example::report() };
+        let report = crate::example::report();
+        let report = Report { packets_marked: report.packets / 20, ..report };
         let interval = told(report);
         assert!((interval.marked - 0.05).abs() < 1e-12 && (interval.loss - 0.15).abs() < 1e-12, "{interval:?}");
     }

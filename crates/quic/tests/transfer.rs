@@ -209,7 +209,7 @@ async fn connections_survive_a_new_socket() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_connections_of_one_rate_send_the_same_amount() {
     let runtime = Paced::ByUs.runtime();
-    // 20 Mbit/s of all: a busy machine carries that in unoptimised code, too. What it could not would be missing by chance.
+    // 20 Mbit/s of all: a busy machine carries that in unoptimised code, too. A higher rate would miss some by chance.
     let algorithm = Algorithm::Fixed(Rate::from_mbit(0.2));
     // Small windows: each of these senders writes ahead as far as it may.
     let windows = Windows { rate: Rate::from_mbit(0.2), rtt: Duration::from_millis(10) };

@@ -4,7 +4,7 @@ use super::still::ink_of;
 use super::summary::Summary;
 use super::timeline::{Timeline, capacity};
 use pcc_chart::ink::{self, Ground, Ink};
-use pcc_chart::provenance::Provenance;
+use pcc_report::provenance::Provenance;
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
     use crate::summary::example::race;
     use core::time::Duration;
-    use pcc_chart::provenance::{Build, Source};
+    use pcc_report::provenance::{Build, Source};
 
     fn page(late: Duration) -> String {
         let build = Build { version: "1".into(), program: "5ea1".into(), commit: None };

@@ -7,8 +7,8 @@ use super::trace::Trace;
 use pcc::units::Bytes;
 use pcc_chart::axis::{Scale, significant};
 use pcc_chart::plot::{Axis, Join, Plot, Point, Series};
-use pcc_chart::provenance::Provenance;
 use pcc_chart::svg::card;
+use pcc_report::provenance::Provenance;
 
 /// The picture as SVG. Its foot says by which build and command it was made.
 pub fn render(summary: &Summary<'_>, provenance: &Provenance) -> String {
@@ -66,7 +66,7 @@ mod tests {
     use crate::source::Source;
     use crate::trace::Sample;
     use core::time::Duration;
-    use pcc_chart::provenance::{Build, Source as By};
+    use pcc_report::provenance::{Build, Source as By};
 
     fn made() -> Provenance {
         let build = Build { version: "0.1.0".into(), program: "5ea1b523".into(), commit: Some("abc1234".into()) };

@@ -1,6 +1,5 @@
 //! A race as another program than the tool has it.
 
-use pcc_chart::provenance::{Build, Provenance, Source as Measured};
 use pcc_quic::Algorithm;
 use pcc_race::carrier::Carrier;
 use pcc_race::course::Course;
@@ -9,6 +8,7 @@ use pcc_race::score::Score;
 use pcc_race::source::Source;
 use pcc_race::summary::Summary;
 use pcc_race::{page, runner};
+use pcc_report::provenance::{Build, Provenance, Source as Measured};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;

@@ -2,9 +2,9 @@
 
 use core::time::Duration;
 use pcc::units::Rate;
-use pcc_chart::finding::Finding;
 use pcc_net::examine::{Answers, Examined};
 use pcc_quic::transport::Windows;
+use pcc_report::finding::Finding;
 
 /// A computer that wakes up later sends bursts where packets should be apart.
 const LATE: Duration = Duration::from_millis(1);
@@ -168,8 +168,8 @@ fn limit(examined: &Examined) -> Option<Finding> {
 mod tests {
     use super::super::page::page;
     use super::*;
-    use pcc_chart::finding::Grade;
     use pcc_net::examine::Outcome;
+    use pcc_report::finding::Grade;
     use std::sync::Arc;
 
     fn healthy() -> Examined {

@@ -1,7 +1,7 @@
 //! Findings for people, on a screen of 80 columns.
 
 use crate::wrapped::wrapped;
-use pcc_chart::finding::Finding;
+use pcc_report::finding::Finding;
 
 /// Columns of a screen, and those in front of what was found.
 const COLUMNS: usize = 80;

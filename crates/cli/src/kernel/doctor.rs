@@ -1,7 +1,7 @@
 use super::args::ObjectArgs;
 use anyhow::bail;
 use pcc_bpf::doctor::findings;
-use pcc_chart::finding::{Finding, Grade};
+use pcc_report::finding::{Finding, Grade};
 use serde_json::json;
 use std::io::{self, Write as _};
 

@@ -6,9 +6,9 @@ use anyhow::{Context, anyhow};
 use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
 use pcc_bpf::load::{Done, LoadError, Wanted};
+use pcc_bpf::program::{LAWS, law_number};
 use pcc_bpf::variant::name;
 use pcc_bpf::{attendant, rights};
-use pcc_kernel_c::{LAWS, law_number};
 use std::io::{self, Write as _};
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ pub(super) struct Args {
     #[arg(long)]
     replace: bool,
     /// Only for this time, like 10m: then the previous default is the default again, and PCC is unloaded
-    #[arg(long = "for", visible_alias = "time-limit", value_name = "TIME", value_parser = crate::duration::parse)]
+    #[arg(long = "for", visible_alias = "time-limit", value_name = "TIME", value_parser = crate::written::duration)]
     trial: Option<Duration>,
     #[command(flatten)]
     source: ObjectArgs,

@@ -6,9 +6,9 @@ use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
 use pcc_bpf::load::{UTILITY_TEXT, set_law, set_limit};
+use pcc_bpf::program::LAWS;
 use pcc_bpf::rule;
 use pcc_bpf::variant::name;
-use pcc_kernel_c::LAWS;
 use std::io::{self, Write as _};
 
 /// Change what PCC strives for, of running connections too

@@ -1,7 +1,7 @@
+use pcc_bpf::program::LAWS;
 use pcc_bpf::rule::Rule;
 use pcc_bpf::variant::Variant;
 use pcc_bpf::{rights, sysctl, trial};
-use pcc_kernel_c::LAWS;
 use serde_json::{Value, json};
 use std::io::{self, Write as _};
 use std::time::Duration;

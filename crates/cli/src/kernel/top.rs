@@ -27,7 +27,7 @@ pub(super) struct Args {
     #[command(flatten)]
     selection: SelectionArgs,
     /// How often to look
-    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = crate::duration::parse)]
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = crate::written::duration)]
     interval: Duration,
     /// Stop after this number of looks
     #[arg(short = 'n', long, value_name = "NUMBER")]

@@ -68,38 +68,41 @@ impl Announcer<'_> {
             let (metrics, http) = (self.metrics, http.as_deref());
             line(&mut out, &Listening { event: "listening", address, urls: &urls, http, fingerprint, token, metrics })?;
         } else {
-            let what = self.dir.map_or("tunnels".into(), Path::to_string_lossy);
-            writeln!(out, "Serving {} over HTTP/3 at", shown(&what))?;
-            urls.iter().try_for_each(|url| writeln!(out, "  {url}"))?;
-            if let Some(http) = &http {
-                writeln!(out, "and for browsers and curl, read-only, at")?;
-                http.iter().try_for_each(|url| writeln!(out, "  {url}"))?;
-            }
-            if let Some(metrics) = self.metrics {
-                writeln!(out, "Figures for Prometheus at\n  http://{metrics}/metrics")?;
-            }
-            let url = urls.first().map_or("", String::as_str);
-            if let Some(dir) = self.dir {
-                if http.is_none() {
-                    writeln!(
-                        out,
-                        "No browser opens these addresses, and curl only if it was built with HTTP/3; see --http."
-                    )?;
-                }
-                match self.file {
-                    Some(_) => writeln!(out, "Download it with\n  pcc get '{url}'")?,
-                    None => writeln!(out, "Download all of it with\n  pcc get '{url}' -o {}", quoted(&copy(dir)))?,
-                }
-            }
-            for (_, verb, command) in [(self.writable, "Upload", "put FILE"), (self.tunnel, "Tunnel", "tunnel -D 1080")]
-                .into_iter()
-                .filter(|(is_on, ..)| *is_on)
-            {
-                let Some(token) = self.token else { continue };
-                writeln!(out, "{} pcc {command} '{url}'", token.given(verb))?;
-            }
+            self.tell_people(&mut out, &urls, http.as_deref())?;
         }
         out.flush()
+    }
+
+    fn tell_people(&self, out: &mut impl Write, urls: &[String], http: Option<&[String]>) -> io::Result<()> {
+        let what = self.dir.map_or("tunnels".into(), Path::to_string_lossy);
+        writeln!(out, "Serving {} over HTTP/3 at", shown(&what))?;
+        urls.iter().try_for_each(|url| writeln!(out, "  {url}"))?;
+        if let Some(http) = http {
+            writeln!(out, "and for browsers and curl, read-only, at")?;
+            http.iter().try_for_each(|url| writeln!(out, "  {url}"))?;
+        }
+        if let Some(metrics) = self.metrics {
+            writeln!(out, "Figures for Prometheus at\n  http://{metrics}/metrics")?;
+        }
+        let url = urls.first().map_or("", String::as_str);
+        if let Some(dir) = self.dir {
+            if http.is_none() {
+                writeln!(
+                    out,
+                    "No browser opens these addresses, and curl only if it was built with HTTP/3; see --http."
+                )?;
+            }
+            match self.file {
+                Some(_) => writeln!(out, "Download it with\n  pcc get '{url}'")?,
+                None => writeln!(out, "Download all of it with\n  pcc get '{url}' -o {}", quoted(&copy(dir)))?,
+            }
+        }
+        let commands = [(self.writable, "Upload", "put FILE"), (self.tunnel, "Tunnel", "tunnel -D 1080")];
+        for (_, verb, command) in commands.into_iter().filter(|(is_on, ..)| *is_on) {
+            let Some(token) = self.token else { continue };
+            writeln!(out, "{} pcc {command} '{url}'", token.given(verb))?;
+        }
+        Ok(())
     }
 }
 

@@ -13,10 +13,11 @@ use announce::{Announcer, Source};
 use anyhow::{Context, anyhow};
 use core::time::Duration;
 use pcc_files::serve::{
-    Guests, Http, Lines, Log, LogFile, Metrics, Options, Privacy, Token, Transport, Tunnels, Writing, expose, start,
-    systemd,
+    Guests, Http, Lines, Log, LogFile, Metrics, Options, Privacy, Server, Token, Transport, Tunnels, Writing, expose,
+    start, systemd,
 };
 use pcc_net::listen::Listen;
+use pcc_net::paths::Paths;
 use pcc_net::tls::Identity;
 use pcc_tunnel::Gate;
 use std::io::{IsTerminal, Write, stdout};
@@ -84,7 +85,7 @@ pub(crate) struct Args {
     max_per_address: u32,
 
     /// Time that transfers under way have to finish once the server is told to end; new connections are refused
-    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = crate::duration::parse, help_heading = "Listening")]
+    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = crate::written::duration, help_heading = "Listening")]
     grace: Duration,
 
     /// Serve only below an address that nobody can guess; its holders can read
@@ -123,7 +124,7 @@ pub(crate) struct Args {
     max_tunnels: u32,
 
     /// Time without data in either direction after which a tunnel ends
-    #[arg(long, value_name = "DURATION", requires = "tunnel", default_value = "2h", value_parser = crate::duration::parse, help_heading = "Tunnels")]
+    #[arg(long, value_name = "DURATION", requires = "tunnel", default_value = "2h", value_parser = crate::written::duration, help_heading = "Tunnels")]
     tunnel_idle: Duration,
 
     #[command(flatten)]
@@ -171,22 +172,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let pinned = identity.self_signed;
     let name = args.private.then(|| identity.private_name());
     let (token, secret) = token(&args)?;
-    let sender = args.sender.clone();
-    let algorithm = sender.algorithm(None)?;
-    let paths = sender.paths();
-    let known = paths.clone();
-    let metrics = Metrics::default();
-    let (figures, is_counted) = (metrics.clone(), args.metrics.is_some());
-    let transport: Transport = Arc::new(move |address, windows| {
-        let mut algorithm = known.resume(&algorithm, address.ip());
-        if is_counted {
-            algorithm = observed(&algorithm, figures.observer());
-        }
-        sender.transport_of(&algorithm, windows)
-    });
+    let (paths, metrics) = (args.sender.paths(), Metrics::default());
+    let transport = transport(&args.sender, &paths, args.metrics.map(|_| metrics.clone()))?;
     let logs = Logs::open(&args)?;
     let listen = args.port.map(Listen::Everywhere).or(args.listen).unwrap_or_default();
-    let mut server = start(Options {
+    let server = start(Options {
         root: dir.to_owned(),
         listen: listen.address(),
         http: args.http.map(|listen| Http { listen: listen.address(), tls: !pinned }),
@@ -207,18 +197,13 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         })?),
         None => None,
     };
-    let token = token.map(|_| match (&secret, &args.token_file) {
-        (Some(made), _) => Source::Made(made),
-        (None, Some(file)) => Source::File(file),
-        (None, None) => Source::Variable,
-    });
     let announcer = Announcer {
         json: args.json,
         pinned,
         dir: args.dir.as_deref(),
         name,
         file,
-        token,
+        token: token.map(|_| source(secret.as_deref(), args.token_file.as_deref())),
         metrics: exposed,
         writable: args.writable,
         tunnel: args.tunnel,
@@ -230,25 +215,42 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         failed = log_rotation::follow(logs.file) => failed?,
         () = systemd::alive() => {} // never ends
     }
-    if server.is_in_use() {
-        let grace = humantime::format_duration(args.grace);
-        tracing::warn!("finishing the transfers under way, within {grace}; Ctrl-C again ends them");
-    }
-    systemd::stopping(args.grace);
-    let ended = tokio::select! {
-        () = server.finish() => Ok(()),
-        _ = interrupt.heard_times(2) => Err(anyhow!("transfers under way were cut off").context(Failure::Partial)),
-        () = tokio::time::sleep(args.grace) => {
-            let grace = humantime::format_duration(args.grace);
-            Err(anyhow!("transfers under way were cut off after --grace {grace}").context(Failure::Partial))
-        }
-    };
-    drop(server);
+    let ended = finish(server, &interrupt, args.grace).await;
     paths.save();
     for writing in logs.writing {
         tokio::task::spawn_blocking(|| writing.finish()).await?;
     }
     ended
+}
+
+/// How data is sent to each client, as far as the path to it is known; `figures` hear of it.
+fn transport(sender: &SenderArgs, paths: &Paths, figures: Option<Metrics>) -> anyhow::Result<Transport> {
+    let (sender, paths, algorithm) = (sender.clone(), paths.clone(), sender.algorithm(None)?);
+    Ok(Arc::new(move |address, windows| {
+        let mut algorithm = paths.resume(&algorithm, address.ip());
+        if let Some(figures) = &figures {
+            algorithm = observed(&algorithm, figures.observer());
+        }
+        sender.transport_of(&algorithm, windows)
+    }))
+}
+
+/// Lets the transfers under way finish, within `grace` and until a second interrupt.
+///
+/// Errors: some were cut off.
+async fn finish(mut server: Server, interrupt: &Interrupt, grace: Duration) -> anyhow::Result<()> {
+    let written = humantime::format_duration(grace);
+    if server.is_in_use() {
+        tracing::warn!("finishing the transfers under way, within {written}; Ctrl-C again ends them");
+    }
+    systemd::stopping(grace);
+    tokio::select! {
+        () = server.finish() => Ok(()),
+        _ = interrupt.heard_times(2) => Err(anyhow!("transfers under way were cut off").context(Failure::Partial)),
+        () = tokio::time::sleep(grace) => {
+            Err(anyhow!("transfers under way were cut off after --grace {written}").context(Failure::Partial))
+        }
+    }
 }
 
 /// Where requests are told.
@@ -311,6 +313,15 @@ fn gate(args: &Args) -> Gate {
         tracing::warn!("no tunnel leads anywhere: name destinations with --allow HOST:PORT");
     }
     Gate::new(args.allow.iter().cloned().collect(), args.max_tunnels, args.tunnel_idle)
+}
+
+/// Where users find the token.
+fn source<'a>(made: Option<&'a str>, file: Option<&'a Path>) -> Source<'a> {
+    match (made, file) {
+        (Some(made), _) => Source::Made(made),
+        (None, Some(file)) => Source::File(file),
+        (None, None) => Source::Variable,
+    }
 }
 
 /// The token for uploads and tunnels if there are any, and its text if it was made here and must be printed.

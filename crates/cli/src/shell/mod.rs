@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     link: LinkArgs,
     /// Seed of everything random: equal seeds and equal packets give an equal fate
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::written::seed)]
     seed: u64,
     /// A command for the far end of the path, run by `sh -c`: it starts first, and ends with the command
     #[arg(long, value_name = "COMMAND")]

@@ -1,11 +1,11 @@
 //! Whether a file is here already, byte for byte, so that nothing needs to come.
 
 use super::plain;
-use super::source::Source;
-use super::transfer::ask;
 use crate::attributes::Attributes;
 use crate::blocking::{Wanted, off_thread, while_wanted};
 use crate::choice::Look;
+use crate::client::request::ask;
+use crate::client::source::Source;
 use crate::moved::Moved;
 use crate::version::Version;
 use anyhow::{Context, ensure};

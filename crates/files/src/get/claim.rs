@@ -1,9 +1,9 @@
 //! A partial file that is this process's alone for as long as it is open: two downloads into one file would spoil each
 //! other's. Its name can be foreseen, so whatever others put there is none.
 
-use super::names::PART;
 use super::place_error::PlaceError;
 use super::plain::{self, Claimed};
+use crate::client::names::PART;
 use anyhow::{Context, bail};
 use same_file::Handle;
 use std::fs::{File, OpenOptions, TryLockError};

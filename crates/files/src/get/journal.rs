@@ -5,9 +5,9 @@
 //! ever appended, so writing costs nothing however large the file is, and a line that a crash tore is simply not there.
 //! Nothing in it is believed: every mark is checked against the file before it counts.
 
-use super::names;
 use super::plain::{self, Claimed};
-use super::request::Version;
+use crate::client::names;
+use crate::client::request::Version;
 use pcc_net::url::Url;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};

@@ -1,8 +1,8 @@
 //! How links arrive, and further names of files. Each step is taken from the destination's open directory, and no link is followed on the way.
 
-use super::names;
 use crate::attributes::Attributes;
 use crate::choice::Choice;
+use crate::client::names;
 use crate::symlink::{self, Made};
 use anyhow::anyhow;
 use cap_fs_ext::DirExt as _;

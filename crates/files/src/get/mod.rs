@@ -4,58 +4,40 @@
 //! |---|---|
 //! | `transfer` | how one file arrives, from the first request to its final name |
 //! | `tree` | how a whole directory does |
-//! | `abreast` | how many of its files are under way at a time |
-//! | `source` | how the server is reached, and reached again |
-//! | `dialer` | how it is connected to |
-//! | `request`, `trouble` | what is asked, and what the answers mean |
 //! | `store` | where the bytes go, and what is good of what an earlier run left |
 //! | `already` | whether it is here already |
 //! | `linking` | how links arrive, and further names of files |
-//! | `listing` | what a server says is in a directory |
 //! | `claim` | whose a partial file is |
 //! | `journal` | what is known of it |
 //! | `plain` | how files are opened |
 //! | `place_error` | why a download cannot go where it should |
 //! | `surplus` | what is here and not there |
-//! | `names` | which names are safe |
-//! | `patience` | how long to go on trying, and to wait in between |
-//! | `gave_up` | how long it was tried before it was given up |
-//! | `watch` | what is told of it meanwhile |
 
-pub(crate) mod abreast;
 mod already;
 mod claim;
-pub(crate) mod dialer;
-mod gave_up;
 mod journal;
 mod linking;
-pub(crate) mod listing;
-pub(crate) mod names;
-pub(crate) mod patience;
 mod place_error;
 mod plain;
-pub(crate) mod request;
-pub(crate) mod source;
 mod store;
 mod surplus;
-pub(crate) mod transfer;
+mod transfer;
 mod tree;
-pub(crate) mod trouble;
-pub(crate) mod watch;
 
-pub use gave_up::GaveUp;
-pub use names::{is_directory, of_url as name_of};
-pub use place_error::{NoName, PlaceError};
+pub use crate::client::names::{NoName, is_directory, of_url as name_of};
+pub use crate::client::trouble::GaveUp;
+pub use place_error::PlaceError;
 pub use store::Target;
 
 use crate::choice::{Choice, Look, Step};
+use crate::client::request;
+use crate::client::source::Source;
+use crate::client::trouble::Refused;
 use crate::error::{Error, Result};
 use crate::moved::Moved;
 use crate::tally::Tally;
 use pcc_net::url::Url;
-use source::Source;
 use std::path::Path;
-use trouble::Refused;
 
 /// Downloads one file. The rest of an earlier run is used. If all of it is there already, and unchanged on the server,
 /// nothing is moved. The file gets its name when all of it has arrived and its BLAKE3 is right.
@@ -89,7 +71,7 @@ pub async fn chosen(source: &Source, url: &Url, target: &Target, choice: &Choice
     if choice.spared.any() {
         let there = tokio::fs::symlink_metadata(path).await.ok().map(|found| found.modified().ok());
         let offered = if choice.spared.newer && there.is_some() {
-            transfer::ask(source, url, false).await?.version.attributes.modified
+            request::ask(source, url, false).await?.version.attributes.modified
         } else {
             None
         };
@@ -118,7 +100,7 @@ pub async fn look(source: &Source, url: &Url, target: &Target) -> Result<Look<Mo
         Target::Stdout => Look::Due(None),
     };
     Ok(match found {
-        Look::Due(None) => Look::Due(transfer::ask(source, url, false).await?.version.size),
+        Look::Due(None) => Look::Due(request::ask(source, url, false).await?.version.size),
         found => found,
     })
 }

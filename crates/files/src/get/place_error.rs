@@ -28,11 +28,3 @@ pub enum PlaceError {
         then: &'static str,
     },
 }
-
-/// A URL has no name that a file could have here.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{url} {why}: say where to")]
-pub struct NoName {
-    pub(crate) url: String,
-    pub(crate) why: String,
-}

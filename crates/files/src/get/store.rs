@@ -4,11 +4,12 @@ mod left;
 
 pub(super) use left::{Left, left};
 
+use super::claim;
 use super::journal::{self, BLOCK, Header, Mark};
 use super::place_error::PlaceError;
-use super::{claim, names};
 use crate::attributes::Attributes;
 use crate::choice::Backup;
+use crate::client::names;
 use crate::disk;
 use crate::inherited::inherit;
 use crate::permissions::Permissions;

@@ -3,8 +3,8 @@
 //! A server decides which names it lists, and so what is removed. Nothing outside of the destination ever is: each step is taken
 //! from the destination's open directory, and no link is followed.
 
-use super::names::{self, BadName};
 use crate::choice::Excluded;
+use crate::client::names::{self, BadName};
 use crate::filename;
 use anyhow::{Context, ensure};
 use cap_std::ambient_authority;

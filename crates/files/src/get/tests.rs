@@ -3,9 +3,9 @@
 mod fake;
 mod hostile;
 
-use super::names;
 use super::store::Target;
 use super::transfer::transfer;
+use crate::client::names;
 use crate::failure::{Failure, failure_of};
 use core::time::Duration;
 use fake::{Fake, MIB, Page, Place, data, part_of};

@@ -1,19 +1,20 @@
 //! One file, from the first request to its final name.
 
 use super::journal::Header;
-use super::names;
-use super::patience::Patience;
-use super::request::{self, Changed, Head, OtherPart, Version};
-use super::source::{Session, Source};
 use super::store::{self, Left, Store, Target};
-use super::trouble::{Refused, Trouble};
-use super::watch::Started;
 use crate::attributes::Attributes;
 use crate::blocking::{off_thread, while_wanted};
 use crate::choice::Backup;
+use crate::client::names;
+use crate::client::patience::Patience;
+use crate::client::request::{self, Answer, Changed, Head, OtherPart, Version};
+use crate::client::source::{Session, Source};
+use crate::client::trouble::{Refused, Trouble};
+use crate::client::watch::Started;
 use crate::failure::Failure;
 use crate::moved::Moved;
 use anyhow::{Context, anyhow};
+use bytes::Bytes;
 use core::time::Duration;
 use futures_util::FutureExt;
 use pcc_net::url::Url;
@@ -109,7 +110,7 @@ async fn resumed(source: &Source, url: &Url, target: &Target) -> anyhow::Result<
     let (Some(mut left), Target::File(path)) = (off_thread(move || store::left(&looked)).await?, target) else {
         return Ok(None);
     };
-    let version = ask(source, url, false).await?.version;
+    let version = request::ask(source, url, false).await?.version;
     let whole = Header::of(url, &version);
     let is_whole = match (left.header(), whole) {
         (None, Some(whole)) => lacks_only_its_name(source, url, &mut left, whole).await?,
@@ -141,27 +142,11 @@ async fn lacks_only_its_name(source: &Source, url: &Url, left: &mut Left, whole:
     if !left.is_as_long_as(&whole) {
         return Ok(false);
     }
-    let digest = ask(source, url, true).await?.digest;
+    let digest = request::ask(source, url, true).await?.digest;
     if let Some(digest) = &digest {
         left.take_for(whole, digest);
     }
     Ok(digest.is_some())
-}
-
-/// HEAD, until it is answered.
-pub(crate) async fn ask(source: &Source, url: &Url, digest: bool) -> anyhow::Result<Head> {
-    let mut patience = Patience::of(source);
-    loop {
-        let session = source.session().await?;
-        patience.ask();
-        match patience.wait(request::head(&session, url, digest)).await {
-            Ok(head) => {
-                patience.done();
-                return Ok(head);
-            }
-            Err(trouble) => patience.pause(trouble).await?,
-        }
-    }
 }
 
 /// A file on its way.
@@ -262,35 +247,28 @@ impl Arriving<'_, '_> {
             _ => Some(self.here().await?),
         };
         self.begin(session, answer.has_digest).await?;
+        let unskipped = self.receive(session, &mut answer, here.as_mut()).await?;
+        match self.version.as_ref().and_then(|version| version.size) {
+            Some(size) if self.at < size => {
+                Err(Trouble::Passing(anyhow!("the server stopped at byte {} of {size}", self.at)))
+            }
+            _ if unskipped > 0 => Err(Trouble::Passing(anyhow!("the server stopped before byte {}", self.at))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Receives a body to its end; what is `here` must be its beginning. Bytes that are here and did not come again.
+    async fn receive(
+        &mut self,
+        session: &Session,
+        answer: &mut Answer,
+        mut here: Option<&mut Beginning>,
+    ) -> Result<u64, Trouble> {
         // A server that knows no ranges starts from the beginning.
         let mut skip = self.at.saturating_sub(answer.from);
         let mut batch = Vec::with_capacity(BATCH);
         let most = self.source.part(BATCH);
-        loop {
-            // Whatever is there goes into the batch, and what comes at once.
-            let next = match answer.next(session).now_or_never() {
-                Some(next) => next,
-                None if batch.is_empty() => self.patience.wait(answer.next(session)).await,
-                None => match tokio::time::timeout(GATHERING, answer.next(session)).await {
-                    Ok(next) => next,
-                    Err(_) => {
-                        self.pass_on(&mut batch).await?;
-                        continue;
-                    }
-                },
-            };
-            let mut chunk = match next {
-                Ok(Some(chunk)) => chunk,
-                Ok(None) => {
-                    self.pass_on(&mut batch).await?;
-                    self.sent_digest = self.patience.wait(answer.digest()).await?;
-                    break;
-                }
-                Err(trouble) => {
-                    self.pass_on(&mut batch).await?;
-                    return Err(trouble);
-                }
-            };
+        while let Some(mut chunk) = self.next(session, answer, &mut batch).await? {
             let skipped = chunk.split_to(chunk.len().min(usize::try_from(skip).unwrap_or(usize::MAX)));
             skip -= skipped.len() as u64;
             self.patience.repeated(skipped.len() as u64);
@@ -307,12 +285,33 @@ impl Arriving<'_, '_> {
                 }
             }
         }
-        match self.version.as_ref().and_then(|version| version.size) {
-            Some(size) if self.at < size => {
-                Err(Trouble::Passing(anyhow!("the server stopped at byte {} of {size}", self.at)))
+        self.sent_digest = self.patience.wait(answer.digest()).await?;
+        Ok(skip)
+    }
+
+    /// The next bytes of a body; `None` at its end. The batch goes to the disk unless they come at once.
+    async fn next(
+        &mut self,
+        session: &Session,
+        answer: &mut Answer,
+        batch: &mut Vec<u8>,
+    ) -> Result<Option<Bytes>, Trouble> {
+        loop {
+            let next = match answer.next(session).now_or_never() {
+                Some(next) => next,
+                None if batch.is_empty() => self.patience.wait(answer.next(session)).await,
+                None => match tokio::time::timeout(GATHERING, answer.next(session)).await {
+                    Ok(next) => next,
+                    Err(_) => {
+                        self.pass_on(batch).await?;
+                        continue;
+                    }
+                },
+            };
+            if !matches!(next, Ok(Some(_))) {
+                self.pass_on(batch).await?;
             }
-            _ if skip > 0 => Err(Trouble::Passing(anyhow!("the server stopped before byte {}", self.at))),
-            _ => Ok(()),
+            return next;
         }
     }
 
@@ -448,7 +447,7 @@ impl Arriving<'_, '_> {
         };
         let head = match early {
             Ok(head) => head,
-            Err(Trouble::Passing(_)) => ask(self.source, self.url, true).await?,
+            Err(Trouble::Passing(_)) => request::ask(self.source, self.url, true).await?,
             Err(Trouble::Final(error)) if error.downcast_ref::<Refused>().is_some() => return Ok(None), // knows no HEAD
             Err(Trouble::Final(error)) => return Err(error),
         };

@@ -1,8 +1,8 @@
 //! The limit of a transfer, as far as this side can see it.
 
 use super::{LOOKS_OF_RATE, Progress};
-use crate::get::abreast::SIDE_BY_SIDE;
-use crate::get::source::Source;
+use crate::client::abreast::SIDE_BY_SIDE;
+use crate::client::source::Source;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use pcc::units::Rate;

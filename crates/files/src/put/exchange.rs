@@ -1,10 +1,10 @@
 //! One request to the server and its answer.
 
 use super::target::Target;
+use crate::client::patience::Patience;
+use crate::client::source::{Session, Source};
+use crate::client::trouble::{Refused, Trouble};
 use crate::failure::Failure;
-use crate::get::patience::Patience;
-use crate::get::source::{Session, Source};
-use crate::get::trouble::{Refused, Trouble};
 use crate::wire;
 use anyhow::{Context, anyhow};
 use bytes::{Buf, Bytes};

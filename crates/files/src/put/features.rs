@@ -2,7 +2,7 @@
 
 use super::exchange::ask_for;
 use super::target::Target;
-use crate::get::source::Source;
+use crate::client::source::Source;
 use crate::wire;
 use anyhow::anyhow;
 use http::{Method, StatusCode};

@@ -6,7 +6,7 @@ use super::target::Target;
 use super::tree::Link;
 use super::upload::described;
 use crate::attributes::Attributes;
-use crate::get::source::Source;
+use crate::client::source::Source;
 use crate::wire;
 use anyhow::Context;
 use http::{Method, StatusCode};

@@ -5,9 +5,9 @@ use super::exchange::InTheWay;
 use super::link;
 use super::target::Target;
 use crate::choice::{Look, Spared};
-use crate::get::source::Source;
-use crate::get::transfer::ask;
-use crate::get::trouble::Refused;
+use crate::client::request::ask;
+use crate::client::source::Source;
+use crate::client::trouble::Refused;
 use crate::moved::Moved;
 use std::time::Instant;
 

@@ -31,8 +31,8 @@ mod upload;
 pub use once::is_closed as stdin_is_closed;
 
 use crate::choice::{Choice, Look, Step};
+use crate::client::source::Source;
 use crate::error::{Error, Result};
-use crate::get::source::Source;
 use crate::moved::Moved;
 use crate::tally::Tally;
 use content::Content;

@@ -1,7 +1,7 @@
 //! How far an upload has come, counted in bytes that arrived: what this side has merely buffered is no progress.
 
-use crate::get::patience::Patience;
-use crate::get::source::Source;
+use crate::client::patience::Patience;
+use crate::client::source::Source;
 use core::pin::pin;
 use core::time::Duration;
 use tokio::time::{Instant, timeout};

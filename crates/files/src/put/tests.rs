@@ -6,9 +6,9 @@ use super::look::look;
 use super::once::Once;
 use super::target::Target;
 use super::upload::{One, make_directory, upload};
+use crate::client::source::Source;
+use crate::client::watch::{Missing, Watch};
 use crate::failure::{Failure, failure_of};
-use crate::get::source::Source;
-use crate::get::watch::{Missing, Watch};
 use crate::moved::Moved;
 use crate::serve::{Guests, Log, Metrics, Options, Privacy, Server, Token, start};
 use crate::wire;
@@ -44,7 +44,7 @@ impl Watch for Count {
 
 fn source(url: &Url, give_up: Duration, count: &Arc<Count>) -> Source {
     let transport = Arc::new(transport::config(&Algorithm::default(), &Windows::default()));
-    let dialer = crate::get::dialer::dialer(Trust::Pinned(url.pin.unwrap()), transport);
+    let dialer = crate::client::dialer::dialer(Trust::Pinned(url.pin.unwrap()), transport);
     Source::new(dialer, url.peer.clone(), give_up, count.clone())
 }
 

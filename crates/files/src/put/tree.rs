@@ -4,6 +4,7 @@ use crate::choice::Choice;
 use crate::keeps::Keeps;
 use crate::symlink;
 use std::collections::HashMap;
+use std::fs::{DirEntry, Metadata};
 use std::path::{Path, PathBuf};
 
 /// Deeper than any real tree, shallow enough for the names to fit into a URL.
@@ -42,60 +43,80 @@ pub(super) enum Link {
 
 /// Lists what is chosen of everything below `root`, in the order of names. Links are not followed: they may lead anywhere.
 pub(super) fn list(root: &Path, choice: &Choice, keeps: &Keeps) -> Tree {
-    let (mut tree, mut firsts) = (Tree::default(), HashMap::new());
-    let mut open = vec![(PathBuf::new(), 0)];
-    while let Some((dir, depth)) = open.pop() {
+    let mut walk =
+        Walk { choice, keeps, tree: Tree::default(), firsts: HashMap::new(), open: vec![(PathBuf::new(), 0)] };
+    while let Some((dir, depth)) = walk.open.pop() {
         let full = root.join(&dir);
-        let entries = std::fs::read_dir(&full).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let mut entries = match entries {
-            Ok(entries) if depth < DEEPEST => entries,
-            Ok(_) => {
-                let why = format!("{} is nested too deeply: skipped", full.display());
-                tree.skipped.push((full, why));
-                continue;
+        match entries(&full, depth) {
+            Ok(entries) => {
+                entries.iter().for_each(|entry| walk.meet(entry, dir.join(entry.file_name()), depth));
+                walk.tree.directories.push(dir);
+            }
+            Err(why) => walk.tree.skipped.push((full, why)),
+        }
+    }
+    walk.tree
+}
+
+/// The entries of a directory, in the order of names. Or why they are left out.
+fn entries(full: &Path, depth: usize) -> Result<Vec<DirEntry>, String> {
+    let entries = std::fs::read_dir(full).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let mut entries = entries.map_err(|error| format!("could not read {}: {error}; skipped", full.display()))?;
+    if depth >= DEEPEST {
+        return Err(format!("{} is nested too deeply: skipped", full.display()));
+    }
+    entries.sort_by_key(DirEntry::file_name);
+    Ok(entries)
+}
+
+/// A walk through directories, the deepest first.
+struct Walk<'a> {
+    choice: &'a Choice,
+    keeps: &'a Keeps,
+    tree: Tree,
+    /// The first names of files that have several.
+    firsts: HashMap<(u64, u64), PathBuf>,
+    /// Directories that are still to be read, and the levels above them.
+    open: Vec<(PathBuf, usize)>,
+}
+
+impl Walk<'_> {
+    /// Takes up an entry, which is `path` below the top.
+    fn meet(&mut self, entry: &DirEntry, path: PathBuf, depth: usize) {
+        match entry.file_type() {
+            Ok(kind) if self.choice.leaves_out(&path, kind.is_dir()) => {}
+            Ok(kind) if kind.is_dir() => self.open.push((path, depth + 1)),
+            Ok(kind) if kind.is_file() => {
+                let found = entry.metadata().ok();
+                let link = found.as_ref().and_then(|found| self.first_of(found, &path)).map(Link::SameAs);
+                self.tree.files.push(File { path, size: found.map(|found| found.len()), link });
+            }
+            Ok(kind) if kind.is_symlink() && self.keeps.links => match text_of(&entry.path(), &path, self.keeps) {
+                Ok(text) => self.tree.files.push(File { path, size: Some(0), link: Some(Link::To(text)) }),
+                Err(why) => {
+                    self.tree.links.push(path);
+                    let why = format!("{} is a link {why}: skipped", entry.path().display());
+                    self.tree.skipped.push((entry.path(), why));
+                }
+            },
+            Ok(kind) => {
+                self.tree.links.extend(kind.is_symlink().then_some(path));
+                let why = format!("{} is no plain file: skipped", entry.path().display());
+                self.tree.skipped.push((entry.path(), why));
             }
             Err(error) => {
-                let why = format!("could not read {}: {error}; skipped", full.display());
-                tree.skipped.push((full, why));
-                continue;
-            }
-        };
-        tree.directories.push(dir.clone());
-        entries.sort_by_key(std::fs::DirEntry::file_name);
-        for entry in entries {
-            let path = dir.join(entry.file_name());
-            match entry.file_type() {
-                Ok(kind) if choice.leaves_out(&path, kind.is_dir()) => {}
-                Ok(kind) if kind.is_dir() => open.push((path, depth + 1)),
-                Ok(kind) if kind.is_file() => {
-                    let found = entry.metadata().ok();
-                    let first = found.as_ref().filter(|_| keeps.hard_links).and_then(|found| {
-                        let first = firsts.entry(several_names(found)?).or_insert_with(|| path.clone());
-                        Some(first.clone()).filter(|first| *first != path)
-                    });
-                    tree.files.push(File { path, size: found.map(|found| found.len()), link: first.map(Link::SameAs) });
-                }
-                Ok(kind) if kind.is_symlink() && keeps.links => match text_of(&entry.path(), &path, keeps) {
-                    Ok(text) => tree.files.push(File { path, size: Some(0), link: Some(Link::To(text)) }),
-                    Err(why) => {
-                        tree.links.push(path);
-                        tree.skipped
-                            .push((entry.path(), format!("{} is a link {why}: skipped", entry.path().display())));
-                    }
-                },
-                Ok(kind) => {
-                    tree.links.extend(kind.is_symlink().then_some(path));
-                    let why = format!("{} is no plain file: skipped", entry.path().display());
-                    tree.skipped.push((entry.path(), why));
-                }
-                Err(error) => {
-                    let why = format!("could not read {}: {error}; skipped", entry.path().display());
-                    tree.skipped.push((entry.path(), why));
-                }
+                let why = format!("could not read {}: {error}; skipped", entry.path().display());
+                self.tree.skipped.push((entry.path(), why));
             }
         }
     }
-    tree
+
+    /// The first name of the file at `path`, if it has met it under another.
+    fn first_of(&mut self, found: &Metadata, path: &Path) -> Option<PathBuf> {
+        let several = Some(found).filter(|_| self.keeps.hard_links).and_then(several_names)?;
+        let first = self.firsts.entry(several).or_insert_with(|| path.to_owned());
+        Some(first.clone()).filter(|first| first != path)
+    }
 }
 
 /// The text of the link at `full`, which is `path` below the top.
@@ -109,7 +130,7 @@ fn text_of(full: &Path, path: &Path, keeps: &Keeps) -> Result<String, String> {
 }
 
 /// The number of a file that has several names.
-fn several_names(found: &std::fs::Metadata) -> Option<(u64, u64)> {
+fn several_names(found: &Metadata) -> Option<(u64, u64)> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;

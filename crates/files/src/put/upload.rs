@@ -7,11 +7,11 @@ use super::progress::Progress;
 use super::target::Target;
 use crate::attributes::Attributes;
 use crate::blocking::off_thread;
+use crate::client::source::{Session, Source};
+use crate::client::trouble::{Refused, Trouble};
+use crate::client::watch::Started;
 use crate::coding::{Coder, ZSTD};
 use crate::failure::Failure;
-use crate::get::source::{Session, Source};
-use crate::get::trouble::{Refused, Trouble};
-use crate::get::watch::Started;
 use crate::moved::Moved;
 use crate::wire;
 use anyhow::{Context, anyhow};
@@ -259,15 +259,8 @@ impl<'a> One<'a> {
             return Ok((at, None)); // all of it is there but its name
         }
         let for_input = self.content.path().is_none();
-        let mut request = self.part(at, digest.is_some())?;
-        if let Some(digest) = &digest {
-            request = request.header(wire::REPR_DIGEST, wire::digest_field(digest));
-        }
+        let request = self.rest(at, digest.as_ref())?.body(()).context("could not form the request")?;
         let mut coder = self.is_coded.then(Coder::default);
-        if coder.is_some() {
-            request = request.header(wire::BODY_CODING, ZSTD);
-        }
-        let request = request.body(()).context("could not form the request")?;
         let (mut on_the_way, mut written) = (Frames::from(at), 0);
         let mut hasher = Hasher::new();
         let progress = &mut self.progress;
@@ -279,14 +272,7 @@ impl<'a> One<'a> {
             if digest.is_some() {
                 hasher.update(&piece);
             }
-            if let Some(mut its) = coder.take() {
-                let framed = off_thread(move || {
-                    let frame = its.frame(&piece);
-                    Ok((its, frame))
-                });
-                let (its, frame) = framed.await?;
-                (coder, piece) = (Some(its), frame.into());
-            }
+            piece = coded(&mut coder, piece).await?;
             on_the_way.add(written + piece.len() as u64, sent);
             while !piece.is_empty() {
                 let part = piece.split_to(piece.len().min(PART));
@@ -310,6 +296,15 @@ impl<'a> One<'a> {
             }
             there => Err(self.fruitless(sent, there)),
         }
+    }
+
+    /// The request that brings all from `at` on, of the whole file with its `digest` if that is given.
+    fn rest(&self, at: u64, digest: Option<&Hash>) -> anyhow::Result<request::Builder> {
+        let mut request = self.part(at, digest.is_some())?;
+        if let Some(digest) = digest {
+            request = request.header(wire::REPR_DIGEST, wire::digest_field(digest));
+        }
+        Ok(if self.is_coded { request.header(wire::BODY_CODING, ZSTD) } else { request })
     }
 
     /// The server took everything up to `sent`, and says that it has something else: tried again once.
@@ -409,6 +404,18 @@ async fn next(
             return next.map(|piece| piece.filter(|piece| !piece.is_empty()));
         }
     }
+}
+
+/// A piece as it is sent.
+async fn coded(coder: &mut Option<Coder>, piece: Bytes) -> anyhow::Result<Bytes> {
+    let Some(mut its) = coder.take() else { return Ok(piece) };
+    let framed = off_thread(move || {
+        let frame = its.frame(&piece);
+        Ok((its, frame))
+    });
+    let (its, frame) = framed.await?;
+    *coder = Some(its);
+    Ok(frame.into())
 }
 
 #[cfg(test)]

@@ -4,10 +4,21 @@ use super::answer::{self, Outcome};
 use super::broken::Broken;
 use super::service::{Asker, Service};
 use super::stream::Stream;
+use super::token::Token;
 use http::{HeaderValue, Request, StatusCode, header};
+use pcc_tunnel::Gate;
 
 /// RFC 9209.
 const PROXY_STATUS: &str = "proxy-status";
+
+/// The clients that may have tunnels, and their targets.
+#[derive(Debug)]
+pub struct Tunnels {
+    /// Of those who may.
+    pub token: Token,
+    /// Where tunnels may lead, and how many.
+    pub gate: Gate,
+}
 
 /// Answers CONNECT, and carries bytes until the tunnel ends.
 pub(super) async fn answer(

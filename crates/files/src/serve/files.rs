@@ -16,6 +16,7 @@ use crate::coding::{self, Coder, ZSTD};
 use crate::{symlink, wire};
 use blake3::Hash;
 use bytes::Bytes;
+use core::ops::Range;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::response::Builder;
 use http::{Method, Request, StatusCode};
@@ -41,10 +42,7 @@ pub(super) async fn answer(
         && wire::wants_links(request.headers())
         && let Some(target) = link_at(&service.root, path.clone()).await
     {
-        let stays = symlink::stays_inside(&path.to_path(), &target);
-        let told = if service.same_user || stays { target } else { String::new() };
-        let builder = response(StatusCode::OK).header(wire::FILE_LINK, percent::encode_segment(&told));
-        return answer::send(stream, builder, Bytes::new(), true).await;
+        return tell_link(stream, &path, target, service.same_user).await;
     }
     match find(&service.root, path.clone()).await {
         Ok(Found::File(_) | Found::Unmeasured(_)) if path.directory => {
@@ -60,12 +58,7 @@ pub(super) async fn answer(
         }
         Ok(Found::Directory(_)) if !path.directory => redirect(stream, request).await,
         Ok(Found::Directory(dir)) => {
-            let links = Links {
-                as_links: wire::wants_links(request.headers()),
-                names: wire::wants_names(request.headers()),
-                leading_out: service.same_user,
-                owners: wire::wants_owners(request.headers()),
-            };
+            let links = wanted_links(request.headers(), service.same_user);
             let place = Place::new(dir, service.root.clone(), path.to_path()).with_links(links);
             let ahead = Ahead::new(&service.ahead, asker.network());
             list(request.headers(), &path, place, ahead, stream, head_only).await
@@ -76,6 +69,23 @@ pub(super) async fn answer(
             tracing::debug!(%error, path = %path.to_path().display(), "not served");
             answer::refuse(stream, status, why).await
         }
+    }
+}
+
+/// Tells the text of a link, but of one that leads out of what is served, and not to a program of the same user.
+async fn tell_link(stream: &mut Stream, path: &SafePath, target: String, same_user: bool) -> Result<Outcome, Broken> {
+    let stays = symlink::stays_inside(&path.to_path(), &target);
+    let told = if same_user || stays { target } else { String::new() };
+    let builder = response(StatusCode::OK).header(wire::FILE_LINK, percent::encode_segment(&told));
+    answer::send(stream, builder, Bytes::new(), true).await
+}
+
+fn wanted_links(headers: &HeaderMap, same_user: bool) -> Links {
+    Links {
+        as_links: wire::wants_links(headers),
+        names: wire::wants_names(headers),
+        leading_out: same_user,
+        owners: wire::wants_owners(headers),
     }
 }
 
@@ -200,9 +210,27 @@ impl Reply<'_> {
                 return answer::refuse_with(stream, builder, "the range lies behind the end of the file").await;
             }
         };
-        let whole = range == (0..size);
+        let (builder, coder) = self.describe_body(builder, digest, &range, stream.has_trailers());
+        let status = answer::send_head(stream, builder).await?;
+        if self.head_only {
+            answer::finish(stream).await?;
+            return Ok(Outcome { status, bytes: 0, cut: None });
+        }
+        let (bytes, outcome) = self.send_body(stream, digest, range, coder).await;
+        Ok(Outcome { status, bytes, cut: outcome.err() })
+    }
+
+    /// The fields that tell of the body, and its coder if it is compressed.
+    fn describe_body(
+        &self,
+        builder: Builder,
+        digest: Option<Hash>,
+        range: &Range<u64>,
+        has_trailers: bool,
+    ) -> (Builder, Option<Coder>) {
+        let is_whole = *range == (0..self.opened.size);
         let builder = match digest {
-            None if whole && !self.head_only && stream.has_trailers() && wire::wants_digest(self.headers) => {
+            None if is_whole && !self.head_only && has_trailers && wire::wants_digest(self.headers) => {
                 builder.header(header::TRAILER, wire::REPR_DIGEST.as_str())
             }
             _ => with_digest(builder, digest),
@@ -213,13 +241,18 @@ impl Reply<'_> {
             Some(_) => builder.header(wire::BODY_CODING, ZSTD).header(wire::BODY_LENGTH, length),
             None => builder.header(header::CONTENT_LENGTH, length),
         };
-        let is_coded = coder.is_some();
-        let builder = builder.header(header::CONTENT_TYPE, media_type(self.path.name().unwrap_or("")));
-        let status = answer::send_head(stream, builder).await?;
-        if self.head_only {
-            answer::finish(stream).await?;
-            return Ok(Outcome { status, bytes: 0, cut: None });
-        }
+        (builder.header(header::CONTENT_TYPE, media_type(self.path.name().unwrap_or(""))), coder)
+    }
+
+    /// Sends this part of the file and ends the answer: the bytes that were sent, and what cut them short.
+    async fn send_body(
+        &self,
+        stream: &mut Stream,
+        digest: Option<Hash>,
+        range: Range<u64>,
+        coder: Option<Coder>,
+    ) -> (u64, Result<(), Broken>) {
+        let (is_whole, is_coded) = (range == (0..self.opened.size), coder.is_some());
         let ahead = Ahead::new(&self.service.ahead, self.asker.network());
         let coded = Coded { part: Part::new(self.opened.clone(), range), coder };
         let mut sent = body::send(stream, coded, ahead).await;
@@ -230,7 +263,7 @@ impl Reply<'_> {
             Some((look, sent_digest)) => {
                 let known = digest.or_else(|| self.known());
                 let piece = async {
-                    let piece = self.finish(look, known, whole.then_some(sent_digest)).await?;
+                    let piece = self.finish(look, known, is_whole.then_some(sent_digest)).await?;
                     Ok(if is_coded { coding::plain(&piece).into() } else { piece })
                 };
                 body::send_last(stream, &mut sent, piece).await
@@ -239,7 +272,7 @@ impl Reply<'_> {
         };
         let outcome = match (sent.outcome, settled) {
             (Err(cut), _) | (_, Err(cut)) => Err(cut),
-            (Ok(Coded { part, .. }), Ok(())) if whole => {
+            (Ok(Coded { part, .. }), Ok(())) if is_whole => {
                 if let Some(version) = self.opened.version.filter(|_| rested) {
                     self.service.digests.learn(version, part.digest());
                 }
@@ -247,7 +280,7 @@ impl Reply<'_> {
             }
             (Ok(_), Ok(())) => answer::finish(stream).await,
         };
-        Ok(Outcome { status, bytes: sent.bytes, cut: outcome.err() })
+        (sent.bytes, outcome)
     }
 
     /// The piece that was held back, if the client waits for it. `known` is the digest of the version that the answer

@@ -3,6 +3,7 @@
 //! | file | what it answers |
 //! |---|---|
 //! | `server`, `connection` | how connections and their requests are accepted, within limits |
+//! | `request` | who may ask, for what, and what is told of the answer |
 //! | `tcp` | how clients without HTTP/3 have the same directory |
 //! | `guests` | how many connections there may be, and which one goes when others wait |
 //! | `budget`, `bounded`, `descriptors` | how much memory and how many files they may take |
@@ -14,16 +15,15 @@
 //! | `digest` | which BLAKE3 digest a file has |
 //! | `listing` | what is in a directory |
 //! | `upload` | how files arrive |
-//! | `connect`, `tunnels`, `look_ups` | who may have tunnels, whereto, and how names are resolved for them |
+//! | `connect`, `look_ups` | who may have tunnels, whereto, and how names are resolved for them |
 //! | `answer`, `reply`, `stream` | how an answer leaves, by HTTP/3 or TCP |
-//! | `arrived`, `broken` | when a request came, and why it has no complete response |
+//! | `broken` | why a request has no complete response |
 //! | `log`, `log_file` | what is written of each request, and where |
 //! | `metrics` | the server's figures, for Prometheus |
 //! | `systemd` | what systemd hears of it |
 //! | `start_error` | why a server did not start |
 
 mod answer;
-mod arrived;
 mod body;
 mod bounded;
 mod broken;
@@ -45,6 +45,7 @@ mod part;
 mod path;
 mod privacy;
 mod reply;
+mod request;
 mod root;
 mod server;
 mod service;
@@ -54,10 +55,10 @@ mod stream;
 pub mod systemd;
 mod tcp;
 mod token;
-mod tunnels;
 mod unmeasured;
 mod upload;
 
+pub use connect::Tunnels;
 pub use guests::Guests;
 pub use log::{Lines, Log, Served, Writing};
 pub use log_file::LogFile;
@@ -66,7 +67,6 @@ pub use privacy::Privacy;
 pub use server::{Http, Options, Server, Transport, start};
 pub use start_error::StartError;
 pub use token::Token;
-pub use tunnels::Tunnels;
 
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use super::body;
 use super::budget::{self, Budget};
+use super::connect::Tunnels;
 use super::connection;
 use super::descriptors;
 use super::digest::Digests;
@@ -15,7 +16,6 @@ use super::service::{HANDSHAKE, REQUESTS_WINDOW, Service, told};
 use super::start_error::StartError;
 use super::tcp;
 use super::token::Token;
-use super::tunnels::Tunnels;
 use super::upload::uploads::Uploads;
 use http::HeaderValue;
 use noq::{Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig};
@@ -145,12 +145,7 @@ pub fn start(options: Options) -> Result<Server, StartError> {
     let address = options.listen;
     let bound = socket::bind(address).map_err(|source| StartError::Listen { address, source })?;
     let config = ServerConfig::with_crypto(Arc::new(tls::server(&options.identity, &[http3::ALPN])?));
-    let reset_key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, &options.identity.reset_key());
-    let mut endpoint_config = EndpointConfig::new(Arc::new(reset_key));
-    // A server answers only to connection identifiers that it could have given: also those of the server before it.
-    let cid_key = options.identity.cid_key();
-    endpoint_config.cid_generator(Arc::new(move || Box::new(HashedConnectionIdGenerator::from_key(cid_key))));
-    let endpoint = Endpoint::new(endpoint_config, Some(config.clone()), bound.socket, PacedRuntime::new()?)?;
+    let endpoint = Endpoint::new(keyed(&options.identity), Some(config.clone()), bound.socket, PacedRuntime::new()?)?;
     let (closing, closed) = watch::channel(false);
     let (alive, connections) = mpsc::channel(1);
     let (address, guests) = (endpoint.local_addr()?, Arc::new(options.guests));
@@ -179,6 +174,15 @@ pub fn start(options: Options) -> Result<Server, StartError> {
     let host = Host { service, config, transport: options.transport, guests, closing: closed, alive };
     tokio::spawn(host.accept(endpoint));
     Ok(server)
+}
+
+/// A server answers only to connection identifiers that it could have given: also those of the server before it.
+fn keyed(identity: &Identity) -> EndpointConfig {
+    let reset_key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, &identity.reset_key());
+    let mut config = EndpointConfig::new(Arc::new(reset_key));
+    let cid_key = identity.cid_key();
+    config.cid_generator(Arc::new(move || Box::new(HashedConnectionIdGenerator::from_key(cid_key))));
+    config
 }
 
 impl Http {
@@ -248,6 +252,19 @@ impl Host {
         }
     }
 
+    /// How data goes to and from a client.
+    fn config_for(&self, address: SocketAddr, windows: &Windows) -> ServerConfig {
+        let mut config = self.config.clone();
+        let mut transport = (self.transport)(address, windows);
+        // Requests are small; nobody needs to hold what a stranger sends.
+        transport.receive_window(REQUESTS_WINDOW.into()).send_window(UNSHARED_SEND_WINDOW);
+        if self.service.uploads.is_none() && self.service.tunnels.is_none() {
+            transport.stream_receive_window(REQUEST_WINDOW.into());
+        }
+        config.transport_config(Arc::new(transport));
+        config
+    }
+
     fn admit(&self, incoming: Incoming) {
         let address = incoming.remote_address();
         let address = SocketAddr::new(address.ip().to_canonical(), address.port());
@@ -265,16 +282,8 @@ impl Host {
                 return incoming.refuse();
             }
         };
-        let mut config = self.config.clone();
         let windows = Windows::default();
-        let mut transport = (self.transport)(address, &windows);
-        // Requests are small; nobody needs to hold what a stranger sends.
-        transport.receive_window(REQUESTS_WINDOW.into()).send_window(UNSHARED_SEND_WINDOW);
-        if self.service.uploads.is_none() && self.service.tunnels.is_none() {
-            transport.stream_receive_window(REQUEST_WINDOW.into());
-        }
-        config.transport_config(Arc::new(transport));
-        let connecting = match incoming.accept_with(Arc::new(config)) {
+        let connecting = match incoming.accept_with(Arc::new(self.config_for(address, &windows))) {
             Ok(connecting) => connecting,
             Err(error) => {
                 tracing::debug!(%address, %error, "no connection");

@@ -1,6 +1,7 @@
 //! The common needs of requests: the server's state, and whom an answer is for.
 
 use super::budget::{Budget, Lease};
+use super::connect::Tunnels;
 use super::digest::Digests;
 use super::guests::network;
 use super::log::Log;
@@ -8,7 +9,6 @@ use super::look_ups::LookUps;
 use super::metrics::Metrics;
 use super::privacy::Privacy;
 use super::root::Root;
-use super::tunnels::Tunnels;
 use super::upload::uploads::Uploads;
 use core::time::Duration;
 use noq::{Connection, VarInt};

@@ -5,10 +5,10 @@
 
 use super::bounded::Bounded;
 use super::broken::STALL;
-use super::connection::{self, HEAD};
 use super::guests::{Admission, Guest, Guests, network};
 use super::metrics::Refusal;
 use super::reply;
+use super::request::{self, HEAD};
 use super::service::{Asker, HANDSHAKE, Service, told};
 use super::stream::Stream;
 use core::net::SocketAddr;
@@ -129,7 +129,7 @@ impl Visit {
             tokio::spawn(async move {
                 let _work = work;
                 let asker = Asker::over_tcp(address, gone);
-                connection::handle(&service, &asker, request, Stream::Tcp(reply)).await;
+                request::handle(&service, &asker, request, Stream::Tcp(reply)).await;
             });
             let alternative = alternative.clone();
             async move {
@@ -140,18 +140,7 @@ impl Visit {
                 Ok::<_, reply::CutOff>(answer)
             }
         });
-        let builder = auto::Builder::new(TokioExecutor::new());
-        // A client that says nothing would never be found out by its first bytes.
-        let mut builder = if is_2 { builder.http2_only() } else { builder.http1_only() };
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(BUFFER);
-        builder
-            .http2()
-            .timer(TokioTimer::new())
-            .max_concurrent_streams(AT_A_TIME)
-            .max_header_list_size(BUFFER as u32 / 2)
-            .max_send_buf_size(UNSENT)
-            .keep_alive_interval(STALL / 2)
-            .keep_alive_timeout(STALL / 2);
+        let builder = bounded(is_2);
         let connection = builder.serve_connection(TokioIo::new(connection), answers);
         tokio::pin!(connection);
         let mut leaving = false;
@@ -162,7 +151,7 @@ impl Visit {
                         tracing::debug!(peer = %address, error, "the connection ended");
                         if let Some(status) = error.downcast_ref().and_then(answered) {
                             let (status, why) = (status.as_u16(), error.to_string());
-                            connection::tell_refused(&service, address, Version::HTTP_11, status, why);
+                            request::tell_refused(&service, address, Version::HTTP_11, status, why);
                         }
                     }
                     return;
@@ -175,6 +164,23 @@ impl Visit {
             }
         }
     }
+}
+
+/// A reader of requests by HTTP/2, or else by HTTP/1.1, within limits of time and memory.
+fn bounded(is_2: bool) -> auto::Builder<TokioExecutor> {
+    let builder = auto::Builder::new(TokioExecutor::new());
+    // A client that says nothing would never be found out by its first bytes.
+    let mut builder = if is_2 { builder.http2_only() } else { builder.http1_only() };
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(BUFFER);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(AT_A_TIME)
+        .max_header_list_size(BUFFER as u32 / 2)
+        .max_send_buf_size(UNSENT)
+        .keep_alive_interval(STALL / 2)
+        .keep_alive_timeout(STALL / 2);
+    builder
 }
 
 /// How hyper itself answered what is no request.

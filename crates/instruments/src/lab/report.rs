@@ -3,8 +3,8 @@
 use super::bench::Stored;
 use crate::reserved::Reserved;
 use anyhow::Context as _;
-use pcc_chart::provenance::{Build, Provenance, Source};
 use pcc_lab::report::{self, Section};
+use pcc_report::provenance::{Build, Provenance, Source};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 

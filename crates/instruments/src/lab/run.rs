@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "VALUE", value_delimiter = ',')]
     point: Vec<String>,
     /// Only these seeds
-    #[arg(long, value_name = "SEED", value_delimiter = ',', value_parser = crate::seed::parse)]
+    #[arg(long, value_name = "SEED", value_delimiter = ',', value_parser = crate::written::seed)]
     seed: Vec<u64>,
     /// Only this number of seeds of each point
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
@@ -105,35 +105,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if args.dry_run {
         return foretell(args, &mut scenarios, program.as_deref());
     }
-    let kernel = kernel::find(&kernel::cache_dir())?;
-    // Where no flow is over QUIC nothing runs it.
-    let is_needed = scenarios.iter().flat_map(|scenario| &scenario.runs).any(|run| run.spec.has_quic_flows());
-    let program = program.or_else(|| (!is_needed).then(|| init.clone())).ok_or_else(|| {
-        anyhow::anyhow!("flows over QUIC run `pcc`, which is not beside {}: name one with --program", init.display())
-    })?;
-    let machine = Machine {
-        module: args.wanted.module(&scenarios, &kernel)?,
-        kernel,
-        init,
-        program,
-        init_arguments: vec![super::GUEST.into()],
-        timeout: args.timeout.into(),
-        memory: memory_for(args.processors().len())?,
-    };
+    let machine = machine(args, &scenarios, init, program)?;
     sight::check(&machine).map_err(elsewhere)?;
     let program = machine.program()?;
     let module = args.wanted.module_identity(&scenarios)?;
     scenarios.iter_mut().for_each(|one| one.belongs_to(&program, module.as_deref()));
     let store = Store::at(&bench::results(args.results.as_deref()), &machine.kernel.identity);
-    let carried = program::commit_in(&machine.program).context("could not read the program under test")?;
-    if let (Some(carried), Some(named)) = (&carried, &args.commit)
-        && !carried.starts_with(named.as_str())
-        && !named.starts_with(carried.as_str())
-    {
-        let problem = format!("--commit {named}: the program says itself that it is of {carried}");
-        return Err(misuse!(problem));
-    }
-    let commit = carried.or_else(|| args.commit.clone());
+    let commit = commit(&machine.program, args.commit.as_deref())?;
     if commit.is_none() {
         say("no commit is recorded of this program: --commit COMMIT notes it for the report");
     }
@@ -145,6 +123,40 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         print_all(args, &scenarios, &store, &machine.kernel.release)?;
     }
     conclude(&failures, is_stopped, args)
+}
+
+/// The computer that the runs are carried out on.
+fn machine(args: &Args, scenarios: &[Scenario], init: PathBuf, program: Option<PathBuf>) -> anyhow::Result<Machine> {
+    let kernel = kernel::find(&kernel::cache_dir())?;
+    // Where no flow is over QUIC nothing runs it.
+    let is_needed = scenarios.iter().flat_map(|scenario| &scenario.runs).any(|run| run.spec.has_quic_flows());
+    let program = program.or_else(|| (!is_needed).then(|| init.clone())).ok_or_else(|| {
+        anyhow::anyhow!("flows over QUIC run `pcc`, which is not beside {}: name one with --program", init.display())
+    })?;
+    Ok(Machine {
+        module: args.wanted.module(scenarios, &kernel)?,
+        kernel,
+        init,
+        program,
+        init_arguments: vec![super::GUEST.into()],
+        timeout: args.timeout.into(),
+        memory: memory_for(args.processors().len())?,
+    })
+}
+
+/// The commit of the program, as it tells itself or as the user `named` it.
+///
+/// Errors: the two are different ones.
+fn commit(program: &Path, named: Option<&str>) -> anyhow::Result<Option<String>> {
+    let carried = program::commit_in(program).context("could not read the program under test")?;
+    if let (Some(carried), Some(named)) = (&carried, named)
+        && !carried.starts_with(named)
+        && !named.starts_with(carried.as_str())
+    {
+        let problem = format!("--commit {named}: the program says itself that it is of {carried}");
+        return Err(misuse!(problem));
+    }
+    Ok(carried.or_else(|| named.map(str::to_owned)))
 }
 
 /// With how the other place is told.

@@ -4,9 +4,9 @@ use super::table::Told;
 use super::{Ours, Run};
 use crate::exit::{misuse, misused};
 use crate::reserved::Reserved;
-use pcc_chart::provenance::Source;
 use pcc_lab::{each_at_once, model};
 use pcc_play::{Play, Refused};
+use pcc_report::provenance::Source;
 use pcc_sim::{Control, Harm, Results, Scenario};
 use std::io::Write as _;
 

@@ -76,7 +76,7 @@ struct Run {
     #[arg(long)]
     harm: bool,
     /// Seeds, separated by commas [default: 1, or those of the scenario]
-    #[arg(long, value_name = "SEED", value_delimiter = ',', value_parser = crate::seed::parse)]
+    #[arg(long, value_name = "SEED", value_delimiter = ',', value_parser = crate::written::seed)]
     seed: Vec<u64>,
     /// Only these algorithms of a scenario
     #[arg(long, value_name = "NAME", value_delimiter = ',')]

@@ -5,7 +5,6 @@ use crate::exit::Failure;
 use crate::reserved::Reserved;
 use crate::say::say;
 use anyhow::Context as _;
-use pcc_chart::provenance::Source;
 use pcc_lab::campaign::{self, Whole};
 use pcc_lab::check::{self, Checked};
 use pcc_lab::model::{KERNEL, Plan};
@@ -14,6 +13,7 @@ use pcc_lab::scenario::{Selection, Size};
 use pcc_lab::spec::Outcome;
 use pcc_lab::store::Store;
 use pcc_lab::summary;
+use pcc_report::provenance::Source;
 use std::io::Write as _;
 use std::path::Path;
 

@@ -27,7 +27,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", value_parser = crate::simulated::time)]
     time: Option<Duration>,
     /// Seed of everything random in the simulation
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::written::seed)]
     seed: u64,
     /// End with exit code 1 if there are traps
     #[arg(long)]

@@ -3,9 +3,9 @@ use super::drawing::{MOST_SENDERS, drawing, first_line};
 use super::findings;
 use crate::exit::misuse;
 use crate::reserved::Reserved;
-use pcc_chart::escape::escape;
 use pcc_chart::page::page;
-use pcc_chart::provenance::Source;
+use pcc_report::escape::escape;
+use pcc_report::provenance::Source;
 use pcc_utility::Findings;
 use std::path::PathBuf;
 

@@ -3,11 +3,11 @@
 use crate::names::QUIC_PCC;
 use core::time::Duration;
 use pcc_chart::axis::Scale;
-use pcc_chart::escape::escape;
 use pcc_chart::ink::of_flows;
 use pcc_chart::page::{FIGURES, figure};
 use pcc_chart::plot::{Axis, Join, Plot, Point, Series};
-use pcc_chart::provenance::Provenance;
+use pcc_report::escape::escape;
+use pcc_report::provenance::Provenance;
 use pcc_sim::{Control, Results, Scenario, WAIT};
 
 /// Points of a line: more would not be seen.
@@ -75,7 +75,7 @@ fn plot(title: &str, unit: &str, series: Vec<Series>) -> Plot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcc_chart::provenance::{Build, Source};
+    use pcc_report::provenance::{Build, Source};
     use pcc_sim::Cast;
 
     #[test]

@@ -5,7 +5,7 @@ use crate::measure::Measure;
 use crate::scenario::Run;
 use crate::spec::Outcome;
 use pcc_chart::plot::Plot;
-use pcc_chart::provenance::{Provenance, Source};
+use pcc_report::provenance::{Provenance, Source};
 
 /// A line for every run: its point of the sweep, empty without one, and its measures. The swept parameter names no
 /// column, since some parameters are measures, too.

@@ -13,7 +13,7 @@ use crate::spec::Outcome;
 use crate::store::Store;
 use crate::summary::{self, Cell};
 use pcc_chart::plot::Plot;
-use pcc_chart::provenance::Provenance;
+use pcc_report::provenance::Provenance;
 
 /// A scenario and what there is of it.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@ use crate::measure::Measure;
 use crate::names::short;
 use core::fmt::{Result, Write};
 use pcc_chart::axis::number;
-use pcc_chart::escape::escape;
 use pcc_chart::ink::{Ground, ink};
+use pcc_report::escape::escape;
 
 /// The peers of every scenario.
 const PEERS: [&str; 2] = ["cubic", "bbr"];

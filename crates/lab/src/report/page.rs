@@ -7,11 +7,11 @@ use crate::names::short;
 use crate::scenario;
 use core::fmt::Write as _;
 use pcc_chart::axis::{number, number_beside};
-use pcc_chart::escape::escape;
 use pcc_chart::ink::{self, Ground};
 use pcc_chart::plot::Plot;
-use pcc_chart::provenance::{self, Provenance, Source};
 use pcc_chart::svg::{self, Size};
+use pcc_report::escape::escape;
+use pcc_report::provenance::{self, Provenance, Source};
 use pcc_stats::Mean;
 
 const CSS: &str = include_str!("page.css");

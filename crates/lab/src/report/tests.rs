@@ -1,7 +1,7 @@
 use super::*;
 use crate::scenario;
 use crate::spec::{FlowOutcome, FlowSample, Spec};
-use pcc_chart::provenance::{Build, Source};
+use pcc_report::provenance::{Build, Source};
 
 const SCENARIO: &str = r#"
     title = "Loss & <blood>"

@@ -1,6 +1,6 @@
-//! Packets in their order.
+//! Packets in their order, and rules for those that come.
 
-use super::Packet;
+use super::{Discipline, Packet};
 use pcc::units::Timestamp;
 use std::collections::VecDeque;
 
@@ -53,5 +53,41 @@ impl Fifo {
     /// When the packet that leaves next came.
     pub(crate) fn head_came(&self) -> Option<Timestamp> {
         self.packets.front().map(|packet| packet.came)
+    }
+}
+
+/// A rule for the packets that come to a queue.
+pub(super) trait Rule: Send {
+    /// Whether the packet is queued, which may mark it, behind so many bytes.
+    fn admits(&mut self, packet: &mut Packet, waiting: u64) -> bool;
+}
+
+/// A drop-tail queue with a rule.
+pub(super) struct Ruled<R> {
+    pub(super) fifo: Fifo,
+    pub(super) rule: R,
+}
+
+impl<R> Ruled<R> {
+    pub(super) const fn new(limit: u64, rule: R) -> Self {
+        Self { fifo: Fifo::new(limit), rule }
+    }
+}
+
+impl<R: Rule> Discipline for Ruled<R> {
+    fn enqueue(&mut self, mut packet: Packet, dropped: &mut Vec<Packet>) {
+        if self.rule.admits(&mut packet, self.fifo.bytes()) {
+            self.fifo.push(packet, dropped);
+        } else {
+            dropped.push(packet);
+        }
+    }
+
+    fn dequeue(&mut self, _: Timestamp, _: &mut Vec<Packet>) -> Option<Packet> {
+        self.fifo.pop()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.fifo.bytes()
     }
 }

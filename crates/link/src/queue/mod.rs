@@ -14,7 +14,8 @@ pub(crate) use fifo::Fifo;
 use codel::CodelQueue;
 use dual_pi2::DualPi2;
 use fair::{FairQueue, Within};
-use marking::{Marking, MarkingEvery};
+use fifo::Ruled;
+use marking::{Above, Every};
 use pcc::units::{Bytes, Timestamp};
 use pie::PieQueue;
 use red::Red;
@@ -127,12 +128,12 @@ pub(crate) fn discipline(queue: Queue, buffer: Bytes, seed: u64) -> Option<Box<d
     let buffer = buffer.get();
     match queue {
         Queue::DropTail => None,
-        Queue::Marking(above) => Some(Box::new(Marking::new(buffer, above.get()))),
-        Queue::MarkingEvery(every) => Some(Box::new(MarkingEvery::new(buffer, every))),
+        Queue::Marking(above) => Some(Box::new(Ruled::new(buffer, Above(above.get())))),
+        Queue::MarkingEvery(every) => Some(Box::new(Ruled::new(buffer, Every::new(every)))),
         Queue::Fair => Some(Box::new(FairQueue::new(buffer, Within::DropTail, seed))),
         Queue::Codel => Some(Box::new(CodelQueue::new(buffer))),
         Queue::FqCodel => Some(Box::new(FairQueue::new(buffer, Within::Codel, seed))),
-        Queue::Red => Some(Box::new(Red::new(buffer, seed))),
+        Queue::Red => Some(Box::new(Ruled::new(buffer, Red::new(buffer, seed)))),
         Queue::Pie => Some(Box::new(PieQueue::new(buffer, seed))),
         Queue::FqPie => Some(Box::new(FairQueue::new(buffer, Within::Pie, seed))),
         Queue::DualPi2 => Some(Box::new(DualPi2::new(buffer, seed))),

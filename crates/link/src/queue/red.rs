@@ -1,9 +1,9 @@
 //! Random early detection: the longer the queue on average, the likelier a packet that comes is dropped or marked.
 //! Source: Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993; gentle as Floyd recommended in 2000.
 
-use super::{Discipline, Fifo, Packet};
+use super::Packet;
+use super::fifo::Rule;
 use crate::rng::Rng;
-use pcc::units::Timestamp;
 
 /// Weight of a packet's queue in the average (1993 paper, §11).
 const WEIGHT: f64 = 0.002;
@@ -11,7 +11,6 @@ const WEIGHT: f64 = 0.002;
 const MOST: f64 = 0.1;
 
 pub(super) struct Red {
-    fifo: Fifo,
     lower: f64,
     upper: f64,
     average: f64,
@@ -24,7 +23,7 @@ impl Red {
     /// Thresholds at a sixth and a half of the buffer: a lower one a third of the upper, as recommended.
     pub(super) fn new(limit: u64, seed: u64) -> Self {
         let (lower, upper) = (limit as f64 / 6.0, limit as f64 / 2.0);
-        Self { fifo: Fifo::new(limit), lower, upper, average: 0.0, since: 0.0, rng: Rng::new(seed ^ 0x52_4544) }
+        Self { lower, upper, average: 0.0, since: 0.0, rng: Rng::new(seed ^ 0x52_4544) }
     }
 
     /// How likely a packet is hit at this average length.
@@ -52,33 +51,22 @@ impl Red {
     }
 }
 
-impl Discipline for Red {
-    fn enqueue(&mut self, mut packet: Packet, dropped: &mut Vec<Packet>) {
-        self.average += WEIGHT * (self.fifo.bytes() as f64 - self.average);
-        if self.hits() && (self.average >= self.upper || !packet.mark()) {
-            dropped.push(packet);
-        } else {
-            self.fifo.push(packet, dropped);
-        }
-    }
-
-    fn dequeue(&mut self, _: Timestamp, _: &mut Vec<Packet>) -> Option<Packet> {
-        self.fifo.pop()
-    }
-
-    fn backlog(&self) -> u64 {
-        self.fifo.bytes()
+impl Rule for Red {
+    fn admits(&mut self, packet: &mut Packet, waiting: u64) -> bool {
+        self.average += WEIGHT * (waiting as f64 - self.average);
+        !self.hits() || (self.average < self.upper && packet.mark())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::fifo::Ruled;
     use super::super::tests::{capable, enqueue, packet};
     use super::*;
 
     /// The share that is dropped, and marked, of packets that find so many of a hundred in the queue.
     fn hit(standing: u64, ecn: bool) -> (f64, f64) {
-        let mut queue = Red::new(150_000, 1);
+        let mut queue = Ruled::new(150_000, Red::new(150_000, 1));
         let (mut dropped, mut marked) = (0, 0);
         for number in 0..40_000 {
             while queue.fifo.len() < standing as usize {

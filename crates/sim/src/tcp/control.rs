@@ -28,6 +28,26 @@ pub(super) struct Acked {
     pub(super) window_limited: bool,
 }
 
+#[cfg(test)]
+impl Acked {
+    /// An acknowledgement of so many segments, to a sender that its window holds back.
+    pub(super) const fn within_window(now: Timestamp, acked: u64, rtt: Duration) -> Self {
+        Self {
+            now,
+            acked,
+            lost: 0,
+            in_flight: 0,
+            rtt: Some(rtt),
+            smoothed: None,
+            rate: None,
+            delivered: 0,
+            una: 0,
+            next: 0,
+            window_limited: true,
+        }
+    }
+}
+
 /// What an acknowledgement tells of marks. Unit: segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {

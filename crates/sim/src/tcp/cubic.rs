@@ -140,19 +140,7 @@ mod tests {
     use super::*;
 
     fn acked(now: f64, acked: u64) -> Acked {
-        Acked {
-            now: Timestamp::from_nanos((now * 1e9) as u64),
-            acked,
-            lost: 0,
-            in_flight: 0,
-            rtt: Some(Duration::from_millis(100)),
-            smoothed: None,
-            rate: None,
-            delivered: 0,
-            una: 0,
-            next: 0,
-            window_limited: true,
-        }
+        Acked::within_window(Timestamp::from_nanos((now * 1e9) as u64), acked, Duration::from_millis(100))
     }
 
     #[test]

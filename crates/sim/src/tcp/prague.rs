@@ -106,19 +106,7 @@ mod tests {
     }
 
     fn acked() -> Acked {
-        Acked {
-            now: Timestamp::ZERO,
-            acked: 1,
-            lost: 0,
-            in_flight: 0,
-            rtt: Some(Duration::from_millis(10)),
-            smoothed: None,
-            rate: None,
-            delivered: 0,
-            una: 0,
-            next: 0,
-            window_limited: true,
-        }
+        Acked::within_window(Timestamp::ZERO, 1, Duration::from_millis(10))
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The rest of an earlier run, and its good part.
 
+use super::super::claim;
 use super::super::journal::{self, Header, Mark};
-use super::super::{claim, names};
 use super::{Journal, Out, Part, Store, Target, cannot_write};
 use crate::blocking::Wanted;
+use crate::client::names;
 use anyhow::Context;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};

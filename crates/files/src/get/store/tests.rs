@@ -1,10 +1,10 @@
 //! Downloads are kept, taken up again, and given their name.
 
 use super::super::journal::BLOCK;
-use super::super::request::Version;
 use super::left::Checked;
 use super::*;
 use crate::blocking::{Wanted, ends_when_nobody_waits, while_wanted};
+use crate::client::request::Version;
 
 const SIZE: usize = 9 << 20;
 

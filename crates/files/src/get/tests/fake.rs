@@ -1,12 +1,12 @@
 //! A server that does whatever a test wants, and what tests ask of it.
 
-use super::super::names;
-use super::super::source::Source;
 use super::super::store::Target;
 use super::super::transfer::transfer;
 use super::super::tree::fetch_tree;
-use super::super::watch::{Missing, Watch};
 use crate::choice::Choice;
+use crate::client::names;
+use crate::client::source::Source;
+use crate::client::watch::{Missing, Watch};
 use crate::moved::Moved;
 use crate::tally::Tally;
 use crate::wire;
@@ -172,7 +172,7 @@ impl Fake {
 
     fn source_within(&self, give_up: Duration, url: &Url) -> Source {
         let transport = Arc::new(transport::config(&Algorithm::default(), &Windows::default()));
-        let dialer = crate::get::dialer::dialer(Trust::Pinned(url.pin.unwrap()), transport);
+        let dialer = crate::client::dialer::dialer(Trust::Pinned(url.pin.unwrap()), transport);
         Source::new(dialer, url.peer.clone(), give_up, self.lacking.clone())
     }
 

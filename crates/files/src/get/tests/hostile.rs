@@ -1,10 +1,10 @@
 //! Servers that break, stall, drip, lie and change.
 
-use super::super::names;
 use super::super::store::Target;
 use super::super::transfer::transfer;
 use super::fake::{Fake, MIB, Manner, Odd, Page, Place, data, part_of};
 use crate::choice::{Choice, Excluded, Names};
+use crate::client::names;
 use crate::failure::{Failure, failure_of};
 use core::time::Duration;
 use http::StatusCode;

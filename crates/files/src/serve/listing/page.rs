@@ -107,5 +107,5 @@ fn date(seconds: i64) -> String {
 
 /// A name as text or in an attribute. Characters that no page shows, or that turn the direction of reading, are spelled out.
 fn escape(text: &str) -> String {
-    pcc_chart::escape::escape(&shown(text))
+    pcc_report::escape::escape(&shown(text))
 }

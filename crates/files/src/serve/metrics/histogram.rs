@@ -1,6 +1,6 @@
 //! A histogram as Prometheus has it: how many values were at most this, and their sum.
 
-use pcc_chart::prometheus::Family;
+use pcc_report::prometheus::Family;
 
 /// Counts of values, none of which is below zero: the sum never falls.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcc_chart::prometheus::Exposition;
+    use pcc_report::prometheus::Exposition;
 
     #[test]
     fn each_bucket_counts_all_values_up_to_its_bound() {

@@ -2,7 +2,7 @@
 
 use super::{Intervals, Latest, Metrics, Refusal};
 use core::sync::atomic::Ordering::Relaxed;
-use pcc_chart::prometheus::Exposition;
+use pcc_report::prometheus::Exposition;
 
 const CLASSES: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
 

@@ -10,7 +10,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use pcc_chart::prometheus::MEDIA_TYPE;
+use pcc_report::prometheus::MEDIA_TYPE;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;

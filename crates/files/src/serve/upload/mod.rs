@@ -32,18 +32,19 @@ pub(super) use part::id;
 pub(crate) use uploads::Uploads;
 
 use super::answer::{self, Outcome, response};
-use super::arrived::Arrived;
 use super::broken::Broken;
 use super::path::SafePath;
+use super::request::Arrived;
 use super::root::{Found, Opened};
 use super::service::Asker;
 use super::service::Service;
 use super::stream::Stream;
+use crate::attributes::Attributes;
 use crate::version::Version;
 use crate::wire;
 use blake3::Hash;
 use condition::Condition;
-use http::{HeaderMap, Method, Request, StatusCode, header};
+use http::{Method, Request, StatusCode, header};
 use part::{Malformed, Part};
 use partial::Partial;
 use refused::Refused;
@@ -71,6 +72,18 @@ pub(super) async fn answer(
         return answer::refuse_with(stream, builder, "uploads need the token that the server was given").await;
     }
     asker.may_upload(&service.unwritten);
+    change(service, asker, uploads, request, path, stream).await
+}
+
+/// Does what somebody asks for who may upload.
+async fn change(
+    service: &Service,
+    asker: &Asker,
+    uploads: &Uploads,
+    request: &Request<()>,
+    path: SafePath,
+    stream: &mut Stream,
+) -> Result<Outcome, Broken> {
     let condition = Condition::of(request.headers(), &path, service, uploads);
     if request.method() == Method::OPTIONS {
         let builder = response(StatusCode::NO_CONTENT).header(wire::FILE_FEATURES, wire::FEATURES);
@@ -91,29 +104,11 @@ pub(super) async fn answer(
     if path.directory {
         return answer::refuse(stream, StatusCode::BAD_REQUEST, "a file's name is missing").await;
     }
-    let claim = |id: &str| {
-        let arrived = request.extensions().get::<Arrived>().map_or_else(Instant::now, |arrived| arrived.0);
-        uploads.slots.claim(&path, id, arrived)
-    };
     match (request.method(), id(request)) {
-        (&Method::HEAD, Some(id)) => match part::length(request) {
-            Ok(length) => match claim(id) {
-                Ok(claim) => offset(service, asker, uploads, claim, length, request.headers(), stream).await,
-                Err(why) => refuse_claim(stream, why).await,
-            },
-            Err(malformed) => refuse_malformed(stream, &malformed).await,
-        },
-        (&Method::PATCH, Some(_)) | (&Method::PUT, None) => match Part::of(request) {
-            // A request that would be refused in the end takes nothing from an upload that is under way.
-            Ok(part) => match condition.look().await {
-                Ok(()) => match claim(&part.id) {
-                    Ok(claim) => receive::receive(service, uploads, path.clone(), part, condition, claim, stream).await,
-                    Err(why) => refuse_claim(stream, why).await,
-                },
-                Err(error) => refuse_disk(stream, &error).await,
-            },
-            Err(malformed) => refuse_malformed(stream, &malformed).await,
-        },
+        (&Method::HEAD, Some(id)) => offset(service, asker, uploads, request, (&path, id), stream).await,
+        (&Method::PATCH, Some(_)) | (&Method::PUT, None) => {
+            take(service, uploads, request, path, condition, stream).await
+        }
         _ => {
             answer::refuse(
                 stream,
@@ -123,6 +118,34 @@ pub(super) async fn answer(
             .await
         }
     }
+}
+
+/// Takes what a request brings of a file.
+async fn take(
+    service: &Service,
+    uploads: &Uploads,
+    request: &Request<()>,
+    path: SafePath,
+    condition: Condition,
+    stream: &mut Stream,
+) -> Result<Outcome, Broken> {
+    let part = match Part::of(request) {
+        Ok(part) => part,
+        Err(malformed) => return refuse_malformed(stream, &malformed).await,
+    };
+    // A request that would be refused in the end takes nothing from an upload that is under way.
+    if let Err(error) = condition.look().await {
+        return refuse_disk(stream, &error).await;
+    }
+    match claim(uploads, request, &path, &part.id) {
+        Ok(claim) => receive::receive(service, uploads, path.clone(), part, condition, claim, stream).await,
+        Err(why) => refuse_claim(stream, why).await,
+    }
+}
+
+fn claim<'a>(uploads: &'a Uploads, request: &Request<()>, path: &SafePath, id: &str) -> Result<Claim<'a>, NoClaim> {
+    let arrived = request.extensions().get::<Arrived>().map_or_else(Instant::now, |arrived| arrived.0);
+    uploads.slots.claim(path, id, arrived)
 }
 
 /// 201 says that the directory is new, so that its client need not ask what is there of each file.
@@ -171,15 +194,7 @@ async fn describe(
         Err(malformed) => return refuse_malformed(stream, &malformed).await,
     };
     match link::Wanted::of(request.headers(), service) {
-        Some(Ok(wanted)) => {
-            return match part::backup(request.headers()) {
-                Ok(backup) => {
-                    let wish = link::Wish { wanted, attributes, backup };
-                    link::make(service, path, wish, condition, stream).await
-                }
-                Err(malformed) => refuse_malformed(stream, &malformed).await,
-            };
-        }
+        Some(Ok(wanted)) => return make_link(service, request, path, (wanted, attributes), condition, stream).await,
         Some(Err(why)) => return answer::refuse(stream, StatusCode::BAD_REQUEST, why).await,
         None => {}
     }
@@ -202,18 +217,39 @@ async fn describe(
     }
 }
 
+async fn make_link(
+    service: &Service,
+    request: &Request<()>,
+    path: SafePath,
+    (wanted, attributes): (link::Wanted, Attributes),
+    condition: Condition,
+    stream: &mut Stream,
+) -> Result<Outcome, Broken> {
+    match part::backup(request.headers()) {
+        Ok(backup) => link::make(service, path, link::Wish { wanted, attributes, backup }, condition, stream).await,
+        Err(malformed) => refuse_malformed(stream, &malformed).await,
+    }
+}
+
 /// How much of an upload is there. A client that asks is about to continue, so an earlier request of it ends.
 async fn offset(
     service: &Service,
     asker: &Asker,
     uploads: &Uploads,
-    claim: Claim<'_>,
-    length: Option<u64>,
-    asked: &HeaderMap,
+    request: &Request<()>,
+    (path, id): (&SafePath, &str),
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
-    let (path, id) = claim.upload().clone();
-    let (root, sought, sought_id) = (service.root.clone(), path.clone(), id.clone());
+    let length = match part::length(request) {
+        Ok(length) => length,
+        Err(malformed) => return refuse_malformed(stream, &malformed).await,
+    };
+    let claim = match claim(uploads, request, path, id) {
+        Ok(claim) => claim,
+        Err(why) => return refuse_claim(stream, why).await,
+    };
+    let asked = request.headers();
+    let (root, sought, sought_id) = (service.root.clone(), path.clone(), id.to_owned());
     let found = {
         let _turn = claim.turn().await;
         blocking(move || Partial::find(&root, &sought, &sought_id)).await
@@ -221,8 +257,8 @@ async fn offset(
     drop(claim);
     let there = match found {
         Ok(Some(partial)) => Ok(Some(offset_fields(StatusCode::OK, partial.size()))),
-        Ok(None) if wire::wants_links(asked) && is_link(service, &path).await => Ok(None),
-        Ok(None) => whole(service, asker, uploads, &path, &id, length).await.map(|whole| {
+        Ok(None) if wire::wants_links(asked) && is_link(service, path).await => Ok(None),
+        Ok(None) => whole(service, asker, uploads, path, id, length).await.map(|whole| {
             let (opened, digest) = whole?;
             let fields = whole_fields(StatusCode::OK, opened.size, &digest);
             Some(answer::with_attributes(fields, asked, || opened.attributes()))

@@ -22,10 +22,8 @@ use h3::error::{Code, StreamError};
 use http::StatusCode;
 use std::io;
 
-/// How receiving a body ended.
+/// Why receiving a body ended before all of it had come.
 enum End {
-    /// All of it came.
-    Complete,
     /// It has another length than `Content-Length` announced.
     Malformed,
     /// It is not compressed as it says.
@@ -88,50 +86,53 @@ async fn take(
     let decoder = part.is_coded.then(Decoder::default);
     let mut end = body(stream, decoder, &mut sink, &claim).await;
     let (partial, flushed) = sink.close().await;
-    if let (Err(error), End::Complete) = (flushed, &end) {
-        end = End::Disk(error);
+    if end.is_ok() {
+        end = flushed.map_err(End::Disk);
     }
     let Some(partial) = partial else {
         return refuse_disk(stream, &io::Error::other("a thread died")).await;
     };
     let received = partial.size() - part.offset;
     let done = match end {
-        End::Malformed => {
-            *turn = settle(&part, partial, part.keep == Keep::Never);
-            let why = format!("{received} bytes arrived, which is not what Content-Length announced");
-            answer::refuse(stream, StatusCode::BAD_REQUEST, &why).await
-        }
-        End::Garbled => {
-            *turn = settle(&part, partial, part.keep == Keep::Never);
-            answer::refuse(stream, StatusCode::BAD_REQUEST, &Garbled.to_string()).await
-        }
-        End::Complete if part.complete => complete(uploads, path, &part, condition, partial, stream).await,
-        End::Complete => {
+        Ok(()) if part.complete => complete(uploads, path, &part, condition, partial, stream).await,
+        Ok(()) => {
             let size = partial.size();
             *turn = partial.hasher();
             let status = answer::send_head(stream, offset_fields(StatusCode::NO_CONTENT, size)).await?;
             answer::finish(stream).await?;
             Ok(Outcome { status, bytes: 0, cut: None })
         }
-        End::Superseded => {
-            *turn = settle(&part, partial, part.keep == Keep::Never);
-            answer::refuse(stream, StatusCode::CONFLICT, SUPERSEDED).await
-        }
-        End::Disk(error) => {
-            *turn = settle(&part, partial, part.keep != Keep::Always);
-            refuse_disk(stream, &error).await
-        }
-        End::Broken(error) => {
-            let gone = match part.keep {
-                Keep::Always => false,
-                Keep::WhileTheClientIsThere(_) => has_left(&error),
-                Keep::Never => true,
-            };
-            *turn = settle(&part, partial, gone);
-            Err(error.into())
+        Err(end) => {
+            *turn = settle(&part, partial, end.leaves_nothing(part.keep));
+            refuse_end(end, received, stream).await
         }
     };
     done.map(|outcome| Outcome { bytes: received, ..outcome })
+}
+
+impl End {
+    /// Whether nobody can go on with what arrived before it.
+    fn leaves_nothing(&self, keep: Keep) -> bool {
+        match (self, keep) {
+            (Self::Disk(_), _) => keep != Keep::Always,
+            (Self::Broken(error), Keep::WhileTheClientIsThere(_)) => has_left(error),
+            _ => keep == Keep::Never,
+        }
+    }
+}
+
+/// Answers a request whose body did not come as it should.
+async fn refuse_end(end: End, received: u64, stream: &mut Stream) -> Result<Outcome, Broken> {
+    match end {
+        End::Malformed => {
+            let why = format!("{received} bytes arrived, which is not what Content-Length announced");
+            answer::refuse(stream, StatusCode::BAD_REQUEST, &why).await
+        }
+        End::Garbled => answer::refuse(stream, StatusCode::BAD_REQUEST, &Garbled.to_string()).await,
+        End::Superseded => answer::refuse(stream, StatusCode::CONFLICT, SUPERSEDED).await,
+        End::Disk(error) => refuse_disk(stream, &error).await,
+        End::Broken(error) => Err(error.into()),
+    }
 }
 
 /// Keeps what arrived, with its hash for the next request, or discards it.
@@ -178,28 +179,28 @@ async fn open(service: &Service, uploads: &Uploads, path: &SafePath, part: &Part
 
 /// Takes the body as long as the connection lives, which its idle time-out ends: the client's own input may be idle for
 /// hours, and a network that carries a few bytes a minute still carries them.
-async fn body(stream: &mut Stream, mut decoder: Option<Decoder>, sink: &mut Sink<Partial>, claim: &Claim<'_>) -> End {
+async fn body(
+    stream: &mut Stream,
+    mut decoder: Option<Decoder>,
+    sink: &mut Sink<Partial>,
+    claim: &Claim<'_>,
+) -> Result<(), End> {
     let superseded = claim.superseded();
     tokio::pin!(superseded);
     loop {
         let piece = tokio::select! {
             piece = stream.recv_data() => piece,
-            () = &mut superseded => return End::Superseded,
+            () = &mut superseded => return Err(End::Superseded),
         };
         match piece {
-            Ok(Some(mut piece)) => {
-                let pushed = match &mut decoder {
-                    Some(decoder) => unfold(decoder, &piece.copy_to_bytes(piece.remaining()), sink).await,
-                    None => sink.push(piece).await.map_err(End::Disk),
-                };
-                if let Err(end) = pushed {
-                    return end;
-                }
-            }
-            Ok(None) if decoder.as_ref().is_some_and(Decoder::is_within) => return End::Garbled,
-            Ok(None) => return End::Complete,
-            Err(StreamError::StreamError { code, .. }) if code == Code::H3_MESSAGE_ERROR => return End::Malformed,
-            Err(error) => return End::Broken(error),
+            Ok(Some(mut piece)) => match &mut decoder {
+                Some(decoder) => unfold(decoder, &piece.copy_to_bytes(piece.remaining()), sink).await?,
+                None => sink.push(piece).await.map_err(End::Disk)?,
+            },
+            Ok(None) if decoder.as_ref().is_some_and(Decoder::is_within) => return Err(End::Garbled),
+            Ok(None) => return Ok(()),
+            Err(StreamError::StreamError { code, .. }) if code == Code::H3_MESSAGE_ERROR => return Err(End::Malformed),
+            Err(error) => return Err(End::Broken(error)),
         }
     }
 }

@@ -109,11 +109,6 @@ impl Claim<'_> {
         self.slot.turn.lock().await
     }
 
-    /// The file, and the upload's identity.
-    pub(super) const fn upload(&self) -> &Key {
-        &self.key
-    }
-
     /// The number of this request among those for the upload.
     pub(super) fn number(&self) -> u64 {
         self.number

@@ -1,4 +1,4 @@
-//! What a look at something has shown, how bad that is, and what to do.
+//! The result of a look at something: how bad it is, and what to do.
 
 use serde::Serialize;
 
@@ -26,16 +26,16 @@ impl Grade {
     }
 }
 
-/// What one look has shown.
+/// The result of one look.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// The thing that was looked at.
     pub what: &'static str,
     /// How bad it is.
     pub grade: Grade,
-    /// What there is.
+    /// Its state.
     pub found: String,
-    /// What to do, if anything.
+    /// The remedy, if there is one.
     pub remedy: Option<String>,
 }
 

@@ -2,7 +2,7 @@
 
 use super::names::brief;
 use super::patience::Patience;
-use super::source::Session;
+use super::source::{Session, Source};
 use super::trouble::{Refused, Trouble, text};
 use crate::attributes::Attributes;
 use crate::coding::{Decoder, Garbled, ZSTD};
@@ -150,9 +150,25 @@ pub(crate) async fn head(session: &Session, url: &Url, digest: bool) -> Result<H
     if digest {
         request = with_digest(request);
     }
-    let (response, _) = ask(session, url, request).await?;
+    let (response, _) = exchange(session, url, request).await?;
     let headers = response.headers();
     Ok(Head { version: Version::of(headers, length(headers, url)?), digest: digest_of(headers, &url.short())? })
+}
+
+/// Asks about a file until the server answers, as [`head()`] does once.
+pub(crate) async fn ask(source: &Source, url: &Url, digest: bool) -> anyhow::Result<Head> {
+    let mut patience = Patience::of(source);
+    loop {
+        let session = source.session().await?;
+        patience.ask();
+        match patience.wait(head(&session, url, digest)).await {
+            Ok(head) => {
+                patience.done();
+                return Ok(head);
+            }
+            Err(trouble) => patience.pause(trouble).await?,
+        }
+    }
 }
 
 /// Asks for a file from the byte `from` on, of the state `known` if that is given.
@@ -167,7 +183,7 @@ pub(crate) async fn get(session: &Session, url: &Url, from: u64, known: Option<&
             request = request.header(IF_RANGE, validator);
         }
     }
-    let (response, body) = ask(session, url, request).await.map_err(|trouble| match trouble {
+    let (response, body) = exchange(session, url, request).await.map_err(|trouble| match trouble {
         Trouble::Final(error) if from > 0 && is_unsatisfiable(&error) => OtherPart(url.short()).into(),
         trouble => trouble,
     })?;
@@ -207,7 +223,7 @@ pub(crate) async fn listing<'room>(
 ) -> Result<Text<'room>, Trouble> {
     patience.ask();
     let request = session.keeps().asks_of_listing(plainly(url)).header(ACCEPT, "application/json");
-    let (response, body) = patience.wait(ask(session, url, request)).await?;
+    let (response, body) = patience.wait(exchange(session, url, request)).await?;
     let (version, url_text) = (Version::of(response.headers(), None), url.short());
     let mut answer = Answer { version, from: 0, has_digest: false, digest: None, body, url: url_text, decoder: None };
     let mut text = Vec::new();
@@ -280,7 +296,7 @@ fn with_digest(request: request::Builder) -> request::Builder {
     request.header(wire::WANT_REPR_DIGEST, "blake3=10")
 }
 
-async fn ask(
+async fn exchange(
     session: &Session,
     url: &Url,
     request: request::Builder,

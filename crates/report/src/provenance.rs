@@ -3,7 +3,7 @@
 use crate::escape::escape;
 use core::fmt::Write as _;
 
-/// Who measured.
+/// The instrument that measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Linux' own network stack, in the lab's guests.
@@ -37,7 +37,7 @@ impl Source {
         }
     }
 
-    /// What the peers of PCC are.
+    /// The nature of PCC's peers.
     pub fn peers(self) -> &'static str {
         match self {
             Self::Lab => "the kernel's own TCP, and the algorithms of the QUIC stack where a name begins with quic:",
@@ -79,7 +79,7 @@ impl Build {
         format!("pcc {}, {commit}, program {}", self.version, self.program)
     }
 
-    /// What keeps others from building the same program; none if nothing does.
+    /// The reason why others cannot build the same program; none if they can.
     pub fn doubt(&self) -> Option<String> {
         match &self.commit {
             None => Some(format!("no commit is recorded of the program {}", self.program)),
@@ -91,19 +91,19 @@ impl Build {
     }
 }
 
-/// What stands behind a commit if the sources had changes that are in no commit.
+/// Stands behind a commit if the sources had changes that are in no commit.
 pub const CHANGED: &str = "+changes";
 
 /// Where the figures of a page come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provenance {
-    /// Who measured.
+    /// The instrument that measured.
     pub source: Source,
-    /// What ran.
+    /// The program that ran.
     pub build: Build,
     /// The command that makes the page again.
     pub command: String,
-    /// Of everything random. Empty: nothing is, or each part of the page names its own.
+    /// The seeds of everything random. Empty: nothing is, or each part of the page names its own.
     pub seeds: Vec<u64>,
 }
 

@@ -61,7 +61,7 @@ impl Entry {
     }
 
     /// The attributes of a link itself.
-    pub(super) fn attributes(&self) -> Attributes {
+    pub(crate) fn attributes(&self) -> Attributes {
         let owned = |kind, text: &Option<String>| owners::read(kind, text.as_deref()?);
         Attributes {
             mode: None,
@@ -138,7 +138,7 @@ pub(crate) async fn list(source: &Source, url: &Url, bounds: &Bounds) -> anyhow:
 /// `most` and counts the rest.
 ///
 /// Errors: it is none.
-pub(super) fn parse(text: &[u8], most: usize) -> serde_json::Result<Listing> {
+pub(crate) fn parse(text: &[u8], most: usize) -> serde_json::Result<Listing> {
     let mut reader = serde_json::Deserializer::from_slice(text);
     let listing = Bounded { most }.deserialize(&mut reader)?;
     reader.end()?;

@@ -2,17 +2,17 @@
 
 use core::fmt::{Display, Write};
 
-/// What a scrape is called in HTTP.
+/// The media type of a scrape.
 pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What one scrape gets.
+/// The answer to one scrape.
 #[derive(Clone, Debug)]
 pub struct Exposition {
     prefix: &'static str,
     text: String,
 }
 
-/// Of one name: its series follow each other.
+/// The series of one name, which follow each other.
 #[derive(Debug)]
 pub struct Family<'a> {
     name: String,

@@ -24,6 +24,11 @@ impl From<anyhow::Error> for Trouble {
     }
 }
 
+/// There was no progress for as long as the user wants to wait.
+#[derive(Debug, thiserror::Error)]
+#[error("no progress for {}", humantime::format_duration(*.0))]
+pub struct GaveUp(pub(crate) Duration);
+
 /// The server's answer that there is nothing to have: trouble with one file, not with the connection.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
@@ -64,7 +69,7 @@ impl Refused {
     }
 
     /// The pause that the server asks for.
-    pub(super) const fn pause(&self) -> Option<Duration> {
+    pub(crate) const fn pause(&self) -> Option<Duration> {
         match self {
             Self::Later { pause, .. } => Some(*pause),
             _ => None,
@@ -74,7 +79,7 @@ impl Refused {
 
 /// `Retry-After` (RFC 9110 §10.2.3): seconds, or a time by the server's clock where the answer has that, by ours otherwise.
 /// Never more than [`LONGEST_PAUSE`]; `None` without it, or if it is neither.
-pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let told = text(headers, &RETRY_AFTER)?.trim();
     let pause = if !told.is_empty() && told.bytes().all(|byte| byte.is_ascii_digit()) {
         // More digits than fit are a long time, too.
@@ -88,6 +93,6 @@ pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     Some(pause.min(LONGEST_PAUSE))
 }
 
-pub(super) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }

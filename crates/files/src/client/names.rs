@@ -1,6 +1,5 @@
 //! Names of local files: made from what a URL or a server says, never trusted.
 
-use super::place_error::NoName;
 use crate::filename::{self, LONGEST};
 use pcc_net::alias::CopyName;
 use pcc_net::percent;
@@ -9,10 +8,10 @@ use pcc_net::url::Url;
 use std::path::{Path, PathBuf};
 
 /// Ends the name of a file that is not complete yet.
-pub(super) const PART: &str = ".pcc-part";
+pub(crate) const PART: &str = ".pcc-part";
 
 /// Ends the name of the journal of such a file.
-pub(super) const JOURNAL: &str = ".pcc-part.json";
+pub(crate) const JOURNAL: &str = ".pcc-part.json";
 
 /// Ends the name of a journal that is being written: no longer than the other, so that it fits wherever that does.
 const UNWRITTEN: &str = ".pcc-part.tmp";
@@ -34,6 +33,14 @@ pub(crate) enum BadName {
     Reserved,
 }
 
+/// A URL has no name that a file could have here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{url} {why}: say where to")]
+pub struct NoName {
+    url: String,
+    why: String,
+}
+
 /// Whether `name` is good as the name of one file or directory, in the directory that was asked for and nowhere else.
 pub(crate) fn check(name: &str) -> Result<&str, BadName> {
     if matches!(name, "" | "." | "..") {
@@ -50,7 +57,7 @@ pub(crate) fn check(name: &str) -> Result<&str, BadName> {
 }
 
 /// Text that a server sent, as it may be shown, and no longer than a name.
-pub(super) fn brief(text: &str) -> String {
+pub(crate) fn brief(text: &str) -> String {
     let short: String = text.chars().take(LONGEST).collect();
     shown(&short) + if short.len() < text.len() { "…" } else { "" }
 }
@@ -92,7 +99,7 @@ fn written(url: &Url) -> Option<String> {
 }
 
 /// Where the file goes while it is not complete, and its journal: next to it, hidden.
-pub(super) fn part_and_journal(target: &Path) -> (PathBuf, PathBuf) {
+pub(crate) fn part_and_journal(target: &Path) -> (PathBuf, PathBuf) {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let name = if name.len() + 1 + JOURNAL.len() > LONGEST {
         blake3::hash(name.as_bytes()).to_hex()[..32].to_owned()
@@ -103,7 +110,7 @@ pub(super) fn part_and_journal(target: &Path) -> (PathBuf, PathBuf) {
 }
 
 /// Where a journal is until it is whole.
-pub(super) fn unwritten(journal: &Path) -> PathBuf {
+pub(crate) fn unwritten(journal: &Path) -> PathBuf {
     let name = journal.file_name().unwrap_or_default().to_string_lossy();
     journal.with_file_name(format!("{}{UNWRITTEN}", name.strip_suffix(JOURNAL).unwrap_or(&name)))
 }

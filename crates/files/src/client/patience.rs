@@ -2,9 +2,8 @@
 //!
 //! Each has its own clock: what befalls one file among others neither slows the others down nor is excused by them.
 
-use super::gave_up::GaveUp;
 use super::source::Source;
-use super::trouble::{Refused, Trouble};
+use super::trouble::{GaveUp, Refused, Trouble};
 use crate::failure::Failure;
 use anyhow::anyhow;
 use core::pin::pin;
@@ -288,11 +287,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn time_in_which_the_program_was_stopped_is_no_silence() {
         struct Deaf;
-        impl crate::get::watch::Watch for Deaf {
+        impl crate::client::watch::Watch for Deaf {
             fn moved(&self, _: u64) {}
         }
         let transport = std::sync::Arc::new(noq::TransportConfig::default());
-        let dialer = crate::get::dialer::dialer(pcc_net::tls::Trust::System, transport);
+        let dialer = crate::client::dialer::dialer(pcc_net::tls::Trust::System, transport);
         let peer = pcc_net::url::Peer { host: "host".to_owned(), port: 1 };
         let source = Source::new(dialer, peer, MINUTE, std::sync::Arc::new(Deaf));
         let (mut patience, begun) = (Patience::of(&source), Instant::now());

@@ -1,8 +1,7 @@
 //! The server that files come from: connected to when needed, and again when the connection is lost.
 
 use super::dialer::{dialer, keep_alive};
-use super::gave_up::GaveUp;
-use super::trouble::Trouble;
+use super::trouble::{GaveUp, Trouble};
 use super::watch::Watch;
 use crate::attributes::Attributes;
 use crate::failure::Failure;
@@ -260,7 +259,7 @@ impl Source {
     }
 
     /// Whether nothing that was asked of the server made progress for as long as the user wants to wait.
-    pub(super) fn is_overdue(&self) -> bool {
+    pub(crate) fn is_overdue(&self) -> bool {
         self.state().progressed.elapsed() >= self.give_up
     }
 
@@ -325,14 +324,14 @@ impl Source {
         self.progressed_at(Instant::now());
     }
 
-    pub(super) fn progressed_at(&self, now: Instant) {
+    pub(crate) fn progressed_at(&self, now: Instant) {
         let mut state = self.state();
         state.progressed = now.max(state.progressed);
         state.backoff.reset();
     }
 
     /// Whether something arrived after `then`.
-    pub(super) fn progressed_after(&self, then: Instant) -> bool {
+    pub(crate) fn progressed_after(&self, then: Instant) -> bool {
         self.state().progressed > then
     }
 
