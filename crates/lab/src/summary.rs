@@ -97,7 +97,8 @@ mod tests {
     fn outcomes(scenario: &Scenario) -> Vec<Option<Outcome>> {
         let outcome = |run: &Run| {
             let at = run.spec.duration;
-            let sample = FlowSample { at, delivered: run.spec.seed * at / 800, ..FlowSample::default() };
+            let delivered = run.spec.seed * (at - run.spec.flows[0].start) / 800;
+            let sample = FlowSample { at, delivered, ..FlowSample::default() };
             let flow = FlowOutcome { samples: vec![sample], ..FlowOutcome::default() };
             let rejected = (run.spec.seed == 3).then(|| "held back".to_owned());
             Some(Outcome { flows: vec![flow], rejected, ..Outcome::default() })

@@ -9,6 +9,7 @@ const SCENARIO: &str = r#"
     algorithms = ["quic:pcc", "cubic", "bbr"]
     duration = "10s"
     seeds = [1, 2]
+    exact = true
     path = { rate = "100Mbit", rtt = "30ms", buffer = "1bdp" }
     sweep = { parameter = "loss-both-ways", values = [0.01, 0.02] }
 "#;
