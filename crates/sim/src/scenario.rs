@@ -49,8 +49,8 @@ pub enum Source {
     },
 }
 
-/// The longest that a host which has nothing else to do takes to attend to a packet, where the seed draws that: some of the
-/// "overhead" that keeps deterministic senders out of step (Floyd and Jacobson 1992, section 3.2).
+/// The longest that an idle host takes to attend to a packet, where the seed draws that. Such an "overhead" keeps
+/// deterministic senders out of step (Floyd and Jacobson 1992, section 3.2).
 pub const HOST_DELAY: Duration = Duration::from_micros(20);
 
 /// Tells the draws of starts from the seed's other uses.
@@ -193,8 +193,8 @@ impl Flow {
         self.start + self.start_within
     }
 
-    /// The seed draws its start within one RTT, if it draws nothing wider, and what its host takes for each packet: without
-    /// both, all seeds of a deterministic sender on a path without noise are one sample.
+    /// The seed draws its start within one RTT, if it draws nothing wider, and the time that its host takes for each packet.
+    /// Without both, all seeds of a deterministic sender on a path without noise are one sample.
     #[must_use]
     pub fn drawn(self, rtt: Duration) -> Self {
         let within = if self.start_within.is_zero() { rtt + self.extra_rtt } else { self.start_within };

@@ -259,7 +259,7 @@ fn understand(name: &str, text: &str, dir: &Path, options: &Options) -> Result<S
     })
 }
 
-/// The longest that a host which has nothing else to do takes to attend to a packet, as the simulator has it. Unit: ns.
+/// The longest that an idle host takes to attend to a packet, as the simulator has it. Unit: ns.
 const HOST_DELAY: u64 = pcc_sim::HOST_DELAY.as_nanos() as u64;
 
 /// Beyond this a slip of the pen is likelier than a plan.
