@@ -56,6 +56,7 @@ is the standard one: shorter than the papers', so that start-up weighs more. Eve
 | [kernel.md](kernel.md), [pacing.md](pacing.md) | what PCC costs in the kernel; busy hosts |
 | [peers.md](peers.md) | one QUIC stream beside quinn and s2n-quic |
 | [simulated.md](simulated.md) | the simulator beside the lab |
+| [papers.md](papers.md) | each figure of the papers, by the papers' own laws, PCC, CUBIC and BBR in the simulator |
 | [score.md](score.md) | every promise that the simulator judges, those in company among them |
 | [company.md](company.md) | five cases of company that nobody tuned on |
 | [queues.md](queues.md) | PCC and CUBIC behind PIE, FQ-PIE, DualPI2, RED and CoDel, and beside uploads |
@@ -103,6 +104,10 @@ def kept(rows):
     with open(os.path.join(HERE, "score.md")) as score:
         _, _, all_of_it, _, missed_there, _, _ = next(line for line in score if line.startswith("| all |")).split("|")
     print(f"\nThe simulator judges {all_of_it.strip()} more, and {missed_there.strip()} of those are missed: [score.md](score.md).")
+    decided = [row for row in rows if row["verdict"] in ("PASS", "MISS")]
+    known = sum(1 for row in decided if row["interval"] and row["interval"][0] < row["interval"][1])
+    print(f"\nUp to {known / 40:.0f} of the {known} verdicts that stand on an interval would be wrong by chance, were each true value at its "
+          f"limit. {len(decided) - known}\nhave none: they are of the worst of seeds, or of seeds that are one run.")
     others = [row for row in rows if row["verdict"] not in verdicts]
     if others:
         print(f"\n{len(others)} more could not be judged: [check.txt](check.txt) says why.")

@@ -24,6 +24,8 @@ python3 docs/results/score.py score.json {commit} >docs/results/score.md
 |---|--:|--:|--:|--:|
 {counts}
 
+{chance}
+
 `pcc-lab check` judges others by real kernels, and [the results](README.md#promises) tell of them.
 """
 COMPANY_TEXT = """## In company
@@ -68,8 +70,12 @@ def main(file, commit):
         verdicts = Counter(row["verdict"] for row in of)
         kept, missed = verdicts["PASS"], verdicts["MISS"]
         counts.append(f"| {name} | {len(of)} | {kept} | {missed} | {len(of) - kept - missed} |")
+    by_median = [row for row in rows if row["interval"] and not row["metric"].startswith("worst")]
+    both_sides = sum(1 for row in by_median if row["interval"][0] < row["must"] < row["interval"][1])
+    chance = (f"A verdict by a median has no interval: {both_sides} of {len(by_median)} have seeds on both sides of the limit, and other seeds "
+              "could turn them.\nThe worst of seeds is a figure of these seeds alone. Each seed draws the flows' starts and their hosts' delays.")
     missed = [row for row in rows if row["verdict"] == "MISS" and not in_company(row)]
-    print(HEAD.format(commit=commit, counts="\n".join(counts)))
+    print(HEAD.format(commit=commit, counts="\n".join(counts), chance=chance))
     print(COMPANY_TEXT.format(table=table(filter(in_company, rows))))
     print(MISSED_TEXT.format(table=table(missed)), end="")
 

@@ -10,7 +10,7 @@ use std::process::Command;
 /// every run with flows, calibration left out.
 fn runs(lines: &str, options: &[&str]) -> Vec<(Value, Value)> {
     let dir = tempfile::tempdir().unwrap();
-    let head = "title = 't'\nsource = 's'\nseeds = [1]\n";
+    let head = "title = 't'\nsource = 's'\nseeds = [1]\nexact = true\n";
     let path = "path = { rate = '20Mbit', rtt = '30ms', buffer = '1bdp' }\n";
     let path = if lines.contains("path =") { "" } else { path };
     fs::write(dir.path().join("small.toml"), format!("{head}{path}{lines}")).unwrap();

@@ -10,7 +10,8 @@ use std::process::Command;
 /// Runs the text of a scenario and returns its rows.
 fn rows(scenario: &str) -> Vec<Value> {
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("smoke.toml"), format!("title = 'smoke'\nsource = 'a test'\n{scenario}")).unwrap();
+    fs::write(dir.path().join("smoke.toml"), format!("title = 'smoke'\nsource = 'a test'\nexact = true\n{scenario}"))
+        .unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_pcc-lab"));
     command.args(["run", "smoke.toml", "--jobs", "1", "--results", "results", "--json"]).current_dir(dir.path());
     let output = command.output().unwrap();
@@ -69,6 +70,7 @@ fn two_equal_flows_share_a_link() {
 #[ignore = "boots the guest kernel: run `pcc-lab build` first"]
 fn many_senders_in_the_kernel_meet_at_a_port() {
     // The last of ten senders waits for a time-out of 200 ms in two of five runs.
+    // With drawn starts PCC has 0.12 of the most in one seed and 0.78 in the other, CUBIC 0.84 in both.
     let rows = rows(
         "duration = '1s'\nstep = '10ms'\nseeds = [1, 2]\nalgorithms = ['pcc', 'cubic']\n\
          path = { rate = '1Gbit', rtt = '100us', buffer = '64kB', ecn = true }\n\

@@ -110,8 +110,7 @@ fn lone_cubic(path: &PathSpec) -> Spec {
         duration,
         step: duration / 2,
         seed: 1,
-        program: None,
-        module: None,
+        ..Spec::default()
     }
 }
 

@@ -20,8 +20,8 @@ pub struct Checked {
     pub algorithm: String,
     /// The mean over the seeds, their median, or the worst of them.
     pub measured: f64,
-    /// Between which values it lies with 95 % confidence.
-    pub interval: [f64; 2],
+    /// Between which values it lies with 95 % confidence; `None` of the worst of seeds or single runs, which has no interval.
+    pub interval: Option<[f64; 2]>,
     /// On how many runs it stands: all of them, and where peers are involved as many of each.
     pub seeds: usize,
     /// The promise.
@@ -83,6 +83,12 @@ pub struct NotJudged {
     pub lacks: String,
 }
 
+/// How many of these verdicts would be wrong by chance at most, were each truth just beyond its limit.
+pub fn wrong_by_chance<'a>(rows: impl IntoIterator<Item = &'a Checked>) -> f64 {
+    let is_decided = |row: &&Checked| row.interval.is_some() && row.verdict != Verdict::Open;
+    rows.into_iter().filter(is_decided).count() as f64 * ConfidenceInterval::WRONG_SIDE
+}
+
 /// The promises of a scenario held against its cells. What was left out of the scenario on purpose, an algorithm or a
 /// point, is not promised.
 pub fn check(scenario: &Scenario, cells: &[Cell<'_>]) -> Vec<Result<Checked, NotJudged>> {
@@ -140,7 +146,7 @@ fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&st
         metric,
         algorithm,
         measured: figure.middle,
-        interval: [figure.low, figure.high],
+        interval: (figure.low < figure.high).then_some([figure.low, figure.high]),
         seeds: each.iter().map(|(_, seeds)| *seeds).min().unwrap_or_default(),
         must: target.must,
         goal,
@@ -198,13 +204,8 @@ fn at(target: &Target, cells: &[Cell<'_>], point: &str) -> Result<(ConfidenceInt
     let (own, mut seeds) = of(target, cells, &target.algorithm, point)?;
     let peers_at = target.over_at.as_deref().unwrap_or(point);
     let peers = target.over.iter().map(|peer| of(target, cells, peer, peers_at)).collect::<Result<Vec<_>, _>>()?;
-    let is_better =
-        |one: &ConfidenceInterval, other: &ConfidenceInterval| (one.middle < other.middle) == target.at_most;
-    let mut best: Option<ConfidenceInterval> = None;
-    for (peer, its_seeds) in peers {
-        seeds = seeds.min(its_seeds);
-        best = Some(best.filter(|best| !is_better(&peer, best)).unwrap_or(peer));
-    }
+    seeds = peers.iter().map(|(_, its_seeds)| *its_seeds).fold(seeds, usize::min);
+    let best = ConfidenceInterval::best(peers.into_iter().map(|(peer, _)| peer), !target.at_most);
     Ok((best.map_or(own, |best| held_against(own, best)), seeds))
 }
 
@@ -232,6 +233,11 @@ fn values(target: &Target, cells: &[Cell<'_>], algorithm: &str, point: &str) -> 
     let values = cell.values(target.measure);
     if values.is_empty() {
         return Err(format!("anything to measure of {algorithm}{place}"));
+    }
+    let distinct = cell.distinct();
+    if distinct < cell.runs.len() {
+        let samples = if distinct == 1 { "one sample".to_owned() } else { format!("{distinct} samples") };
+        return Err(format!("seeds that differ: those of {algorithm}{place} are {samples}"));
     }
     if values.len() < cell.wanted {
         return Err(format!("{} of {} seeds of {algorithm}{place}", cell.wanted - values.len(), cell.wanted));

@@ -118,8 +118,7 @@ mod tests {
             duration,
             step: 1_000_000_000,
             seed: 1,
-            program: None,
-            module: None,
+            ..Spec::default()
         }
     }
 

@@ -27,6 +27,9 @@ pub struct Spec {
     pub step: u64,
     /// Decides everything that is random.
     pub seed: u64,
+    /// The longest that a sender's host takes to attend to an acknowledgement; drawn for each. Unit: ns.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub host_delay: u64,
     /// What QUIC flows run, see [`crate::program`]: where PCC sends another build is another experiment, where only its
     /// peers do another QUIC stack. Absent without such flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -266,7 +266,7 @@ mod tests {
 
     fn spec() -> Spec {
         let path = PathSpec { rate: 1_000_000, rtt: 30_000_000, buffer: 9000, ..PathSpec::default() };
-        Spec { path, flows: vec![], duration: 1_000_000_000, step: 1_000_000, seed: 1, program: None, module: None }
+        Spec { path, flows: vec![], duration: 1_000_000_000, step: 1_000_000, seed: 1, ..Spec::default() }
     }
 
     fn outcome(rtt: u64) -> Outcome {

@@ -28,6 +28,12 @@ impl Cell<'_> {
         Mean::of(&values)
     }
 
+    /// How many of the runs are not bit for bit those of another seed.
+    pub(crate) fn distinct(&self) -> usize {
+        let flows = |place: usize| &self.runs[place].1.flows;
+        (0..self.runs.len()).filter(|&place| (0..place).all(|before| flows(before) != flows(place))).count()
+    }
+
     /// The measure of each run that has it.
     pub(crate) fn values(&self, measure: Measure) -> Vec<f64> {
         self.runs.iter().filter_map(|(run, outcome)| measure.of(&run.spec, outcome)).collect()
@@ -97,7 +103,8 @@ mod tests {
     fn outcomes(scenario: &Scenario) -> Vec<Option<Outcome>> {
         let outcome = |run: &Run| {
             let at = run.spec.duration;
-            let sample = FlowSample { at, delivered: run.spec.seed * at / 800, ..FlowSample::default() };
+            let delivered = run.spec.seed * (at - run.spec.flows[0].start) / 800;
+            let sample = FlowSample { at, delivered, ..FlowSample::default() };
             let flow = FlowOutcome { samples: vec![sample], ..FlowOutcome::default() };
             let rejected = (run.spec.seed == 3).then(|| "held back".to_owned());
             Some(Outcome { flows: vec![flow], rejected, ..Outcome::default() })

@@ -32,7 +32,7 @@ impl core::fmt::Display for ParseCastError {
 impl core::error::Error for ParseCastError {}
 
 /// What stands behind a colon, for messages.
-const KEYS: &str = "start, stop, stagger, back, ect0, ect1, rtt, via, rate, size, on, off, burners, pause, bursts, ackbursts, ackevery, ackloss, law";
+const KEYS: &str = "start, stop, stagger, back, ect0, ect1, rtt, via, rate, size, on, off, burners, hostdelay, pause, bursts, ackbursts, ackevery, ackloss, law";
 
 impl Control {
     /// Names of what can send, beside rates.
@@ -178,6 +178,7 @@ fn set(flow: &mut Flow, stagger: &mut Duration, key: &str, value: &str) -> Resul
         "on" => flow.source = Source::OnOff { on: duration(value)?, off: on_off(flow.source).1 },
         "off" => flow.source = Source::OnOff { on: on_off(flow.source).0, off: duration(value)? },
         "burners" => flow.burners = value.parse().map_err(|_| "it is a number of processes")?,
+        "hostdelay" => flow.host_delay = duration(value)?,
         "pause" => {
             let (every, length) = value.split_once('/').ok_or("write pause=1s/10ms: how often, how long")?;
             flow.pauses = pauses(duration(every)?, duration(length)?)?;
@@ -234,8 +235,7 @@ mod tests {
 
     #[test]
     fn a_line_says_who_sends_and_how() {
-        let flows =
-            "pcc*3:stagger=5s:start=1s bbr:size=100kB reno+paced 20Mbit:rtt=+40ms pcc/linear:on=1s:off=2s:via=2..3";
+        let flows = "pcc*3:stagger=5s:start=1s bbr:size=100kB reno+paced 20Mbit:rtt=+40ms pcc/linear:on=1s:off=2s:via=2..3:hostdelay=20us";
         let Cast(flows) = flows.parse().unwrap();
         let starts: Vec<_> = flows.iter().map(|flow| flow.start.as_secs()).collect();
         assert_eq!(starts, [1, 6, 11, 0, 0, 0, 0]);
@@ -246,6 +246,7 @@ mod tests {
         assert_eq!(flows[5].extra_rtt, Duration::from_millis(40));
         assert_eq!(flows[6].config.utility.name(), "linear");
         assert_eq!((flows[5].via, flows[6].via), ((0, usize::MAX), (1, 2)));
+        assert_eq!(flows[6].host_delay, Duration::from_micros(20));
         assert_eq!(flows[6].source, Source::OnOff { on: Duration::from_secs(1), off: Duration::from_secs(2) });
     }
 

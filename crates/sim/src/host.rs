@@ -14,6 +14,8 @@ const LAST_IN_TURN: f64 = 1.0 / 16.0;
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     burners: u32,
+    /// The most that it takes for anything, even alone.
+    delay: Duration,
     rng: Rng,
     /// From when to when it stands still, in the order of time.
     pauses: Vec<(Timestamp, Timestamp)>,
@@ -29,6 +31,7 @@ impl Host {
         let moment = |time: Duration| Timestamp::ZERO + time;
         Self {
             burners: flow.burners,
+            delay: flow.host_delay,
             rng: Rng::new(seed ^ 0x686f_7374),
             pauses: flow.pauses.iter().map(|(from, to)| (moment(*from), moment(*to))).collect(),
             pause: 0,
@@ -54,7 +57,7 @@ impl Host {
 
     fn until_a_turn(&mut self) -> Duration {
         if self.burners == 0 {
-            return Duration::ZERO;
+            return if self.delay.is_zero() { self.delay } else { self.delay.mul_f64(self.rng.unit()) };
         }
         let turns = if self.rng.unit() < LAST_IN_TURN { self.burners } else { 1 };
         (SLICE * turns).mul_f64(self.rng.unit())

@@ -39,6 +39,6 @@ pub use media::FrameDelay;
 pub use pcc_link::Queue;
 pub use policer::{ParsePolicerError, Policer};
 pub use results::{FlowResult, Results, SAMPLE, Sample, WAIT};
-pub use scenario::{Acks, Control, Flow, HEADERS, Scenario, Source};
+pub use scenario::{Acks, Control, Flow, HEADERS, HOST_DELAY, Scenario, Source};
 pub use summary::{FlowSummary, Harm, SecondHalf, jain_together};
 pub use world::run;

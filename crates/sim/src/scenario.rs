@@ -49,6 +49,10 @@ pub enum Source {
     },
 }
 
+/// The longest that an idle host takes to attend to a packet, where the seed draws that. Such an "overhead" keeps
+/// deterministic senders out of step (Floyd and Jacobson 1992, section 3.2).
+pub const HOST_DELAY: Duration = Duration::from_micros(20);
+
 /// Tells the draws of starts from the seed's other uses.
 const START: u64 = 0x5354_4152_5400;
 
@@ -114,6 +118,8 @@ pub struct Flow {
     pub back: bool,
     /// Processes that never sleep beside the sender, on its processor.
     pub burners: u32,
+    /// The sender attends to each acknowledgement and timer so much later at most, as the seed draws; zero: at once.
+    pub host_delay: Duration,
     /// When the sender stands still, from when to when.
     pub pauses: Vec<(Duration, Duration)>,
     /// Its transport reports neither an acknowledgement nor a loss of every so-manieth packet.
@@ -145,6 +151,7 @@ impl Default for Flow {
             scalable: false,
             back: false,
             burners: 0,
+            host_delay: Duration::ZERO,
             pauses: Vec::new(),
             forgets: None,
             acks: Acks::default(),
@@ -184,6 +191,14 @@ impl Flow {
     /// The latest moment at which it may start.
     pub fn latest_start(&self) -> Duration {
         self.start + self.start_within
+    }
+
+    /// The seed draws its start within one RTT, if it draws nothing wider, and the time that its host takes for each packet.
+    /// Without both, all seeds of a deterministic sender on a path without noise are one sample.
+    #[must_use]
+    pub fn drawn(self, rtt: Duration) -> Self {
+        let within = if self.start_within.is_zero() { rtt + self.extra_rtt } else { self.start_within };
+        Self { start_within: within, host_delay: HOST_DELAY, ..self }
     }
 
     /// How many packets it is, if it ends.

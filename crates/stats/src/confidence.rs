@@ -64,6 +64,14 @@ impl ConfidenceInterval {
         figures.into_iter().reduce(|one, other| one.worse(other, is_higher))
     }
 
+    /// The best of several figures, each end by itself: whoever is best may be anyone whose upper end is. None of none.
+    pub fn best(figures: impl IntoIterator<Item = Self>, is_higher: bool) -> Option<Self> {
+        Self::worst(figures, is_higher)
+    }
+
+    /// The probability that such an interval lies wholly on one side of a value, though the truth is on the other: at most this.
+    pub const WRONG_SIDE: f64 = (1.0 - CONFIDENCE) / 2.0;
+
     /// This figure less a multiple of another, independent one: their errors add up as squares.
     pub fn less(self, times: f64, other: Self) -> Self {
         let middle = self.middle - times * other.middle;

@@ -44,6 +44,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         writeln!(out, "{}", serde_json::json!({ "rows": covered }))?;
     } else {
         write!(out, "{}", table(&rows))?;
+        writeln!(out, "{}", by_chance(&covered))?;
     }
     let context = format!("of {} promises {missed} are missed, {open} open, {not_judged} not judged", rows.len());
     if missed > 0 {
@@ -53,6 +54,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         return Err(anyhow::anyhow!("{context}: `pcc-lab run` makes what is lacking").context(Exit::Partial));
     }
     Ok(())
+}
+
+/// Multiplicity in a sentence.
+fn by_chance(rows: &[&Checked]) -> String {
+    let wrong = check::wrong_by_chance(rows.iter().copied());
+    format!("Up to {wrong:.1} of these verdicts would be wrong by chance, were each true value at its limit.")
 }
 
 fn table(rows: &[Result<Checked, NotJudged>]) -> String {
@@ -66,7 +73,7 @@ fn table(rows: &[Result<Checked, NotJudged>]) -> String {
                 row.metric.clone(),
                 row.algorithm.clone(),
                 number_beside(row.measured, row.must),
-                row.interval.map(|end| number_beside(end, row.must)).join(" to "),
+                row.interval.map_or("-".to_owned(), |ends| ends.map(|end| number_beside(end, row.must)).join(" to ")),
                 format!("{} {}", row.sign(), number(row.must)),
                 format!("{} {}", row.sign(), number(row.goal)),
                 format!("{}{goal}", row.verdict.word()),

@@ -9,13 +9,14 @@ use pcc_lab::campaign::{self, Whole};
 use pcc_lab::check::{self, Checked};
 use pcc_lab::model::{KERNEL, Plan};
 use pcc_lab::report::{self, Section};
-use pcc_lab::scenario::{Selection, Size};
+use pcc_lab::scenario::{Scenario, Selection, Size};
 use pcc_lab::spec::Outcome;
 use pcc_lab::store::Store;
 use pcc_lab::summary;
 use pcc_report::provenance::Source;
 use std::io::Write as _;
 use std::path::Path;
+use std::time::Duration;
 
 pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
     let page = args.output.as_deref().map(|path| Reserved::at(path, "--output")).transpose()?;
@@ -32,6 +33,9 @@ pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
     if plan.scenario.runs.is_empty() {
         say("nothing falls to this part: there are more of them than points");
     }
+    if let Some(draws) = draws(&plan.scenario) {
+        say(draws);
+    }
     let ours = super::Ours::of(&args.objective)?;
     let outcomes = plan.run(&|flow| ours.apply(flow))?;
     print(&plan, &outcomes, args.json)?;
@@ -43,6 +47,17 @@ pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
         page.write(&report::page(&[section], &provenance))?;
     }
     Ok(())
+}
+
+/// The seed's part beside the path's randomness.
+fn draws(scenario: &Scenario) -> Option<String> {
+    let host_delay = scenario.runs.iter().map(|run| run.spec.host_delay).max().filter(|longest| *longest > 0)?;
+    Some(format!(
+        "each seed draws every flow's start within one RTT, or within the range that {} names, and up to {:?} that its host \
+         takes for each acknowledgement and timer; `exact = true` in a scenario's file draws neither",
+        scenario.name,
+        Duration::from_nanos(host_delay)
+    ))
 }
 
 fn print(plan: &Plan, outcomes: &[Option<Outcome>], json: bool) -> anyhow::Result<()> {

@@ -64,6 +64,8 @@ pub(super) struct Network {
     /// The path as it is now.
     path: PathSpec,
     seed: u64,
+    /// The longest that the lines to the senders hold an acknowledgement back for their hosts. Unit: ns.
+    host_delay: u64,
     changes: u64,
 }
 
@@ -199,7 +201,8 @@ impl Network {
         near.enter()?;
         let near = Router { netlink: Netlink::open()?, port: index_of("out")?, namespace: near };
         let path = spec.path.clone();
-        let mut network = Self { hosts: Vec::new(), near, far, lines: Vec::new(), path, seed: spec.seed, changes: 0 };
+        let (seed, host_delay) = (spec.seed, spec.host_delay);
+        let mut network = Self { hosts: Vec::new(), near, far, lines: Vec::new(), path, seed, host_delay, changes: 0 };
         network.join()?;
         match spec.flows.as_slice() {
             [] => network.add_hosts(None)?,
@@ -267,7 +270,8 @@ impl Network {
         let in_order = path.changes.iter().any(|change| change.rtt.is_some()) && path.reorder == 0.0;
         let overtaken = if path.reorder > 0.0 { path.rtt / OVERTAKEN } else { 0 };
         let there = Line { delay: delay - overtaken, loss: path.loss, jitter: path.jitter, in_order, seed };
-        let back = Line { delay, loss: path.reverse_loss, jitter: path.reverse_jitter, in_order, seed: seed + 1 };
+        let jitter = path.reverse_jitter.max(self.host_delay);
+        let back = Line { delay, loss: path.reverse_loss, jitter, in_order, seed: seed + 1 };
         (there, back)
     }
 

@@ -33,8 +33,7 @@ fn run(flows: &[(u64, &[f64])]) -> (Spec, Outcome) {
         duration,
         step: SECOND,
         seed: 1,
-        program: None,
-        module: None,
+        ..Spec::default()
     };
     let flows = flows.iter().map(|(start, rates)| outcome(*start, rates)).collect();
     (spec, Outcome { flows, ..Outcome::default() })

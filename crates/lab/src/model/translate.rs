@@ -67,6 +67,7 @@ fn one(told: &FlowSpec, control: Control, spec: &Spec, start: u64, connection: u
     flow.stop = told.arrivals.is_empty().then(|| Duration::from_nanos(told.stop));
     flow.extra_rtt = Duration::from_nanos(told.extra_rtt);
     flow.paced = told.paced;
+    flow.host_delay = Duration::from_nanos(spec.host_delay);
     flow.ecn = spec.path.ecn;
     flow.bursts = Duration::from_nanos(spec.path.jitter);
     flow.acks.bursts = Duration::from_nanos(spec.path.reverse_jitter);

@@ -333,7 +333,8 @@ fn promise(row: &Result<Checked, NotJudged>) -> Vec<String> {
             };
             let told = |value: f64| number_beside(value, row.must);
             let [must, goal] = [row.must, row.goal].map(|limit| format!("{sign} {}", number(limit)));
-            let interval = format!("{}, {} seeds", row.interval.map(told).join(" to "), row.seeds);
+            let interval = row.interval.map_or("no interval".to_owned(), |ends| ends.map(told).join(" to "));
+            let interval = format!("{interval}, {} seeds", row.seeds);
             (verdict, [told(row.measured), must, goal], interval)
         }
         Err(row) => {

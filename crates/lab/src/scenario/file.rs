@@ -17,6 +17,9 @@ pub(super) struct File {
     #[serde(default = "one_second")]
     pub(super) step: String,
     pub(super) seeds: Vec<u64>,
+    /// Flows start at the moments that are written, and hosts take no time.
+    #[serde(default)]
+    pub(super) exact: bool,
     pub(super) path: PathTable,
     #[serde(default)]
     pub(super) change: Vec<ChangeTable>,

@@ -35,7 +35,7 @@ pub(super) fn flows(file: &File, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec
     let mut flows = Vec::new();
     for (number, table) in tables.iter().enumerate() {
         let table = swept(file, table, number, occasion)?;
-        let mut own = one_table(&table, number as u64, occasion)?;
+        let mut own = one_table(file, &table, number as u64, occasion)?;
         own.iter_mut().for_each(|flow| flow.table = number as u32);
         flows.extend(own);
         if flows.len() > MOST_FLOWS {
@@ -80,7 +80,7 @@ fn swept(file: &File, table: &FlowTable, number: usize, occasion: &Occasion<'_>)
 }
 
 /// The flows of one table.
-fn one_table(table: &FlowTable, place: u64, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>, Problem> {
+fn one_table(file: &File, table: &FlowTable, place: u64, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>, Problem> {
     let of_all = (occasion.algorithm, occasion.algorithm_dir);
     let (name, dir) = table.algorithm.as_deref().map_or(of_all, |own| (own, occasion.dir));
     let mut flow = algorithm::flow_of(name, dir)?;
@@ -94,9 +94,12 @@ fn one_table(table: &FlowTable, place: u64, occasion: &Occasion<'_>) -> Result<V
     }
     let optional =
         |key: &str, text: &Option<String>, default| text.as_deref().map_or(Ok(default), |text| nanos(key, text));
-    let starts = starts(table.start.as_deref())?;
+    let [first, last] = starts(table.start.as_deref())?;
     flow.stop = optional("stop", &table.stop, occasion.duration)?;
     flow.extra_rtt = table.extra_rtt.as_deref().map_or(Ok(0), |text| round_trip("extra_rtt", text))?;
+    // Seeds of deterministic senders that start at one moment would be one sample.
+    let within = if file.exact || first < last { 0 } else { occasion.path.rtt + flow.extra_rtt };
+    let starts = [first, last.saturating_add(within)];
     flow.size = table.size.as_deref().map(|text| bytes("size", text)).transpose()?;
     flow.rate = table.rate.as_deref().map(|text| rate("flow.rate", text)).transpose()?;
     check_supply(&flow, table, name)?;

@@ -259,6 +259,9 @@ fn understand(name: &str, text: &str, dir: &Path, options: &Options) -> Result<S
     })
 }
 
+/// The longest that an idle host takes to attend to a packet, as the simulator has it. Unit: ns.
+const HOST_DELAY: u64 = pcc_sim::HOST_DELAY.as_nanos() as u64;
+
 /// Beyond this a slip of the pen is likelier than a plan.
 const MOST_RUNS: usize = 100_000;
 const LONGEST: u64 = 3_600_000_000_000;
@@ -299,7 +302,9 @@ fn expand(file: &File, dir: &Path, options: &Options) -> Result<Vec<Run>, Proble
                 let app = options.app.as_ref();
                 let occasion = Occasion { point, algorithm, seed, duration, path, app, dir, algorithm_dir };
                 let flows = flows::flows(file, &occasion)?;
-                let spec = Spec { path: path.clone(), flows, duration, step, seed, program: None, module: None };
+                let path = path.clone();
+                let host_delay = if file.exact { 0 } else { HOST_DELAY };
+                let spec = Spec { path, flows, duration, step, seed, host_delay, program: None, module: None };
                 runs.push(Run { algorithm: algorithm.clone(), point: point.clone(), spec });
             }
         }
@@ -399,7 +404,8 @@ mod tests {
 
     #[test]
     fn flows_of_a_table_arrive_one_after_the_other() {
-        let scenario = swept("[[flow]]\ncount = 3\nstagger = '2s'\n[[flow]]\nalgorithm = 'reno'").unwrap();
+        let scenario =
+            swept("exact = true\n[[flow]]\ncount = 3\nstagger = '2s'\n[[flow]]\nalgorithm = 'reno'").unwrap();
         assert_eq!((scenario.runs.len(), scenario.runs[0].point.as_str()), (4, ""));
         let starts: Vec<_> = scenario.runs[0].spec.flows.iter().map(|flow| (flow.table, flow.start)).collect();
         assert_eq!(starts, [(0, 0), (0, 2_000_000_000), (0, 4_000_000_000), (1, 0)]);
@@ -422,6 +428,24 @@ mod tests {
         drawn.sort_unstable();
         drawn.dedup();
         assert!(drawn.len() >= 8, "no two are alike: {drawn:?}");
+    }
+
+    #[test]
+    fn a_seed_draws_starts_within_an_rtt_unless_exact() {
+        let flows = "[[flow]]\ncount = 3\nstagger = '2s'\nextra_rtt = '10ms'";
+        let late = |run: &Run| {
+            let planned = [0, 2, 4].map(|second| second * 1_000_000_000);
+            run.spec.flows.iter().zip(planned).map(|(flow, planned)| flow.start - planned).collect::<Vec<_>>()
+        };
+        let drawn = swept(flows).unwrap();
+        let starts: Vec<_> = drawn.runs[..2].iter().flat_map(late).collect();
+        assert!(starts.iter().all(|start| (1..40_000_000).contains(start)), "{starts:?}");
+        assert!((0..6).all(|place| !starts[..place].contains(&starts[place])), "{starts:?}");
+        assert_eq!(drawn.runs[0].spec.host_delay, 20_000);
+        let exact = swept(&format!("exact = true\n{flows}")).unwrap();
+        assert!(exact.runs.iter().all(|run| late(run) == [0; 3] && run.spec.host_delay == 0));
+        let told = serde_json::to_string(&exact.runs[0].spec).unwrap();
+        assert!(!told.contains("host_delay"), "a run that was stored before is found: {told}");
     }
 
     #[test]

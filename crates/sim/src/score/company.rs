@@ -92,7 +92,7 @@ const LOSSY: [&str; 2] = ["clean,loss=9%", "clean,loss=4%"];
 
 const OTHERS: &[Row] = &[
     behind("8 PCC behind CoDel", Queue::Codel, QueueP95, [15.0, 8.0]).long([30, 60], [2, 10]),
-    behind("loss there", Queue::Codel, Loss, [0.01, 0.003]).long([30, 60], [2, 10]),
+    behind("loss there", Queue::Codel, Loss, [0.01, 0.003]).long([30, 60], [2, 10]).today(0.0183),
     behind("8 PCC behind FQ-CoDel", Queue::FqCodel, QueueP95, [15.0, 8.0]),
     behind("loss there", Queue::FqCodel, Loss, [0.01, 0.003]),
     row("41a", "a call beside 6 PCC, 4 BDP", "rate=50Mbit,rtt=40ms,buffer=4bdp", CALL, FrameMean(200), [80.0, 60.0])
@@ -145,15 +145,15 @@ const OTHERS: &[Row] = &[
     after_bbr("after BBR, 100 Mbit/s, 1/4 BDP", "clean,buffer=0.25bdp"),
     after_bbr("after BBR, 100 Mbit/s, 1/10 BDP", TENTH),
     losing("6 PCC, 1/10 BDP, of CUBIC's", TENTH, "pcc*6:start=random:0..1s"),
-    losing("10 PCC, 1/10 BDP, of CUBIC's", TENTH, "pcc*10:start=random:0..1s").long([30, 60], [2, 10]).today(6.9),
+    losing("10 PCC, 1/10 BDP, of CUBIC's", TENTH, "pcc*10:start=random:0..1s").long([30, 60], [2, 10]).today(8.1),
     losing("15 PCC, 1/10 BDP, of CUBIC's", TENTH, "pcc*15:start=random:0..1s"),
     losing("20 on 10 Mbit/s, of CUBIC's", "rate=10Mbit,rtt=50ms,buffer=62KB", "pcc*20:start=random:0..1s")
         .long([30, 60], [2, 10])
-        .today(5.1),
+        .today(5.7),
     web("files beside PCC, 1/4 BDP", "rate=50Mbit,rtt=40ms,buffer=0.25bdp", Completion)
         .long([22, 22], [2, 10])
         .today(3.0),
-    web("p95 there", "rate=50Mbit,rtt=40ms,buffer=0.25bdp", CompletionP95).long([22, 22], [2, 10]).today(3.7),
+    web("p95 there", "rate=50Mbit,rtt=40ms,buffer=0.25bdp", CompletionP95).long([22, 22], [2, 10]).today(4.6),
     web("files beside PCC, 1 BDP", "rate=50Mbit,rtt=40ms,buffer=1bdp", Completion),
     web("p95 there", "rate=50Mbit,rtt=40ms,buffer=1bdp", CompletionP95),
     web("files beside PCC, 4 BDP", "rate=50Mbit,rtt=40ms,buffer=4bdp", Completion),

@@ -11,7 +11,7 @@ const QUIC_OVERHEAD: f64 = 1452.0 / 1416.0;
 /// The measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// All flows' goodput over what the path, or its policer, allows, from the first packet on.
+    /// All flows' goodput over what the path, or its policer, allows, from the start of the first on.
     Share,
     /// The first flow's, times the number of flows: 1 is its fair part.
     FairPart,
@@ -137,13 +137,15 @@ impl Measure {
     pub fn of(self, scenario: &Scenario, results: &Results) -> Option<f64> {
         let (end, first) = (scenario.duration, results.flows.first()?);
         let arrived = results.flows.iter().map(|flow| flow.start).max()?;
+        let began = results.flows.iter().map(|flow| flow.start).min();
         let goodput = |place: usize, from| results.flows.get(place).map(|flow| flow.goodput(from, end).mbit());
         let last = results.flows.len() - 1;
         Some(match self {
             Self::Share => {
-                let allowed = results.capacity(Duration::ZERO, end).mbit();
+                let began = began?;
+                let allowed = results.capacity(began, end).mbit();
                 let allowed = scenario.policer.map_or(allowed, |policer| allowed.min(policer.rate.mbit()));
-                results.flows.iter().map(|flow| flow.goodput(Duration::ZERO, end).mbit()).sum::<f64>() / allowed
+                results.flows.iter().map(|flow| flow.goodput(began, end).mbit()).sum::<f64>() / allowed
             }
             Self::FairPart => {
                 let fair = results.capacity(arrived, end).mbit() / results.flows.len() as f64;
@@ -210,7 +212,8 @@ impl Measure {
             Self::Others => goodput_of_others(scenario, results, |_| true)?,
             Self::Incast => {
                 let ends: Option<Vec<Duration>> = results.flows.iter().map(|flow| flow.finished).collect();
-                let done = ends.and_then(|ends| ends.into_iter().max()).unwrap_or(end).max(Duration::from_nanos(1));
+                let (done, began) = (ends.and_then(|ends| ends.into_iter().max()).unwrap_or(end), began?);
+                let done = done.saturating_sub(began).max(Duration::from_nanos(1));
                 let bytes: u64 = results.flows.iter().map(|flow| flow.delivered.bytes.get()).sum();
                 let allowed = scenario.path.down.conditions.rate.bytes_per_sec() * done.as_secs_f64();
                 bytes as f64 / allowed

@@ -32,7 +32,7 @@ use crate::scenario::{Control, Flow, Scenario};
 use company::ROWS as COMPANY;
 use core::time::Duration;
 use draft::ROWS as DRAFT;
-use pcc_link::Queue;
+use pcc_link::{Path, Queue};
 use pcc_stats::quantile_of;
 use table::ROWS as OWN;
 use wild::ROWS as WILD;
@@ -253,7 +253,7 @@ impl Row {
         ours: &dyn Fn(&mut Flow),
     ) -> Result<Scenario, Problem> {
         let path = self.path_text(form.traces)?;
-        let path = path.parse().map_err(|error| format!("{path}: {error}"))?;
+        let path: Path = path.parse().map_err(|error| format!("{path}: {error}"))?;
         let cast: Result<Cast, _> = self.flows.parse();
         let Cast(mut flows) = cast.map_err(|error| error.to_string())?;
         let instead = Control::by_name(sender).ok_or_else(|| format!("nobody is called {sender}"))?;
@@ -265,6 +265,7 @@ impl Row {
             }
             flow.config.seed = seed * 1000 + number;
             flow.ecn = self.ecn;
+            *flow = flow.clone().drawn(path.rtt());
         }
         let policer = self.policer.map(|(rate, burst)| {
             let (rate, burst) = (rate.parse(), burst.parse());
@@ -401,6 +402,36 @@ mod tests {
         let tasks = plan(&rows, &Form::of(Size::Short), &|_| {});
         assert_eq!(tasks.len() as u64, rows[0].seeds[0]);
         assert!(tasks.iter().all(|task| task.measures.len() == 2));
+    }
+
+    #[test]
+    fn two_seeds_of_a_deterministic_peer_are_two_samples() {
+        let row = ROWS.iter().find(|row| row.case == "no loss").unwrap();
+        for peer in ["cubic", "bbr", "reno"] {
+            let [one, other] = [1, 2].map(|seed| {
+                let scenario = row.scenario(peer, &Form::of(Size::Short), seed, &|_| {}).unwrap();
+                // At one moment, so that the hosts alone are different.
+                let flows = scenario.flows.iter().map(|flow| Flow { start_within: Duration::ZERO, ..flow.clone() });
+                let at_once = Scenario { flows: flows.collect(), ..scenario.clone() };
+                [scenario, at_once].map(|scenario| {
+                    let flow = crate::world::run(&scenario).unwrap().flows.remove(0);
+                    (flow.start, flow.sent, flow.rtts)
+                })
+            });
+            assert!(one[0].0 != other[0].0 && one[0].2 != other[0].2, "{peer}");
+            assert!(one[1].0 == other[1].0 && one[1].2 != other[1].2, "{peer}");
+        }
+    }
+
+    #[test]
+    fn every_flow_of_a_row_starts_within_an_rtt_or_more() {
+        for row in ROWS {
+            let Ok(scenario) = row.scenario("pcc", &Form::of(Size::Short), 1, &|_| {}) else { continue };
+            let rtt = scenario.path.rtt();
+            let is_drawn =
+                |flow: &Flow| flow.start_within >= rtt.min(Duration::from_millis(40)) && !flow.host_delay.is_zero();
+            assert!(scenario.flows.iter().all(is_drawn), "{} {}", row.number, row.case);
+        }
     }
 
     #[test]
