@@ -38,6 +38,7 @@ mod slope;
 mod trains;
 pub mod units;
 pub mod utility;
+mod way_back;
 
 pub use crate::path_memory::PathMemory;
 pub use crate::pcc::{Config, Pcc};

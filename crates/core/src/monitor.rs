@@ -5,8 +5,9 @@ use crate::bursts::Bursts;
 use crate::interval::IntervalPlan;
 use crate::interval::{Interval, LimitedBy, Report, SHORTEST_TRIAL};
 use crate::rng::Rng;
-use crate::rtt::RttEstimator;
+use crate::rtt::{RttEstimator, RttSample};
 use crate::units::{Bytes, Rate, Timestamp};
+use crate::way_back::WayBack;
 use core::time::Duration;
 use std::collections::VecDeque;
 
@@ -125,6 +126,7 @@ pub(crate) struct Monitor {
     /// Packets that arrived marked and belong to no interval yet.
     marks: u32,
     latest_rtt: Duration,
+    way_back: WayBack,
     /// Which of its samples are not the path's.
     bursts: Bursts,
     /// Lateness of packets that arrive after they were declared lost.
@@ -146,6 +148,7 @@ impl Monitor {
             largest_acked: None,
             marks: 0,
             latest_rtt: Duration::ZERO,
+            way_back: WayBack::default(),
             bursts: Bursts::default(),
             lateness: Duration::ZERO,
             was_late: false,
@@ -287,7 +290,7 @@ impl Monitor {
     }
 
     /// Ends the reading of an acknowledgement: the RTT of its newest packet, if it moved the largest one.
-    pub(crate) fn on_end_acks(&mut self, now: Timestamp) -> Option<Duration> {
+    pub(crate) fn on_end_acks(&mut self, now: Timestamp) -> Option<RttSample> {
         let (_, newest) = self.newest_acked.take()?;
         let marks = core::mem::take(&mut self.marks);
         if let Some(interval) = self.interval_of(newest) {
@@ -295,17 +298,23 @@ impl Monitor {
         }
         let rtt = newest.age(now)?;
         self.latest_rtt = rtt;
-        if self.bursts.is_of_the_path(now, rtt)
+        let sample = RttSample { rtt, waited: self.way_back.waited(rtt) };
+        if self.bursts.is_of_the_path(now, sample.forward())
             && let Some(interval) = self.interval_of(newest)
         {
-            interval.on_rtt(now - rtt, rtt);
+            interval.on_rtt(now - rtt, sample.forward());
         }
-        Some(rtt)
+        Some(sample)
     }
 
     /// Whether an acknowledgement is being read: its RTT and its marks are told of at its end.
     pub(crate) const fn reads_an_acknowledgement(&self) -> bool {
         self.newest_acked.is_some()
+    }
+
+    /// The acknowledgement being read left at this time of the peer's clock.
+    pub(crate) fn on_ack_left(&mut self, now: Timestamp, left: Timestamp) {
+        self.way_back.on_left(now, left);
     }
 
     /// A number of packets arrived marked: most likely the newest ones of this acknowledgement, or of the next one that

@@ -200,7 +200,7 @@ impl Pcc {
         if let Some(acked) = self.monitor.on_ack(now, packet) {
             self.trains.on_ack(packet, acked.bytes);
             if !self.law.is_starting() {
-                self.delivered.on_ack(now, acked.bytes, self.rtt.smoothed_or_assumed());
+                self.delivered.on_ack(now, acked.bytes, self.rtt.smoothed_or_assumed(), self.rtt.waited());
             }
             self.end_stall(now, acked.sent_at);
         }
@@ -214,19 +214,19 @@ impl Pcc {
 
     fn end_acks(&mut self, now: Timestamp) {
         if let Some(sample) = self.monitor.on_end_acks(now) {
-            let first = self.rtt.smoothed().is_none();
+            let (first, rtt) = (self.rtt.smoothed().is_none(), sample.rtt);
             // The handshake's sample contains what both hosts computed. On a short path that is most of it, and the
             // rounds that follow would be as long.
             let shorter = self.law.is_starting()
-                && self.rtt.min().is_some_and(|min| self.initial_rate(sample) > self.initial_rate(min) * 2.0);
+                && self.rtt.min().is_some_and(|min| self.initial_rate(rtt) > self.initial_rate(min) * 2.0);
             if shorter {
                 self.rtt = RttEstimator::default();
             }
             self.rtt.update(now, sample);
             if first || shorter {
-                let start = limit(self.initial_rate(sample), self.config.max_rate);
+                let start = limit(self.initial_rate(rtt), self.config.max_rate);
                 self.start(if first { start } else { start.max(self.law.rate()) });
-                self.resume(sample);
+                self.resume(rtt);
                 self.replan(now, if first { "first RTT sample" } else { "shorter RTT" });
             }
             self.window = self.safe_window();
@@ -234,6 +234,18 @@ impl Pcc {
         self.trains.on_end_acks(now, self.rtt.min().unwrap_or_default(), self.rtt.spread());
         self.tick(now);
         self.take_reports(now);
+    }
+
+    /// The acknowledgement left the peer at this time by the peer's clock, whose zero may be any moment. Without it a queue on
+    /// the way back is taken for one of the data's. Call it between [`Pcc::on_ack`] and [`Pcc::on_end_acks`].
+    ///
+    /// A peer that lies is sent as much as one that acknowledges what it has not received yet.
+    pub fn on_ack_left(&mut self, now: Timestamp, left: Timestamp) {
+        let now = self.clock.read(now);
+        // Whoever doubles goes by the whole RTT: it must not outrun what it hears.
+        if !self.law.is_starting() {
+            self.monitor.on_ack_left(now, left);
+        }
     }
 
     /// A number of packets of the reported acknowledgement arrived marked: a queue on the path is long (RFC 3168). Call
@@ -436,11 +448,10 @@ impl Pcc {
         let rtt = self.rtt.smoothed_or_assumed();
         let ceiling = limit(Rate::from_mbit(FASTEST_MBIT), self.config.max_rate);
         let floor = floor_rate(self.packet, rtt.max(Duration::from_micros(1))).min(ceiling);
-        let queue = rtt.saturating_sub(self.rtt.min().unwrap_or(rtt));
         let initial = self.initial_rate(rtt).min(ceiling);
         Path {
             rtt,
-            queue,
+            queue: self.rtt.queue(),
             packet: self.packet,
             monitor: self.config.monitor,
             floor,

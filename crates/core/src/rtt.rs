@@ -27,8 +27,34 @@ const NONE: u64 = u64::MAX;
 /// No sample is taken for longer, so that eight of them are a number still. Unit: ns.
 const LONGEST: u64 = u64::MAX / 16;
 
+/// A sample of the RTT.
+#[derive(Clone, Copy, Debug)]
+pub struct RttSample {
+    /// From the packet's departure until its acknowledgement was read.
+    pub rtt: Duration,
+    /// What the acknowledgement waited on its way back, as far as the peer says when it left. Less than the RTT.
+    pub waited: Duration,
+}
+
+impl RttSample {
+    /// The RTT as it would have been without a queue on the way back.
+    pub const fn forward(self) -> Duration {
+        self.rtt.saturating_sub(self.waited)
+    }
+}
+
+/// A sample of which nobody knows what its acknowledgement waited.
+impl From<Duration> for RttSample {
+    fn from(rtt: Duration) -> Self {
+        Self { rtt, waited: Duration::ZERO }
+    }
+}
+
 /// RTT statistics of one path; samples include what the peer's acknowledgement delay adds. In whole nanoseconds, since all of it
 /// is computed anew for each acknowledgement.
+///
+/// What times are to be awaited contains the wait of acknowledgements on their way back: the smoothed RTT and what follows from
+/// it, and how far RTTs scatter. What tells of the path that data takes does not: minimum and queue.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     /// 0 before the first sample.
@@ -38,6 +64,8 @@ pub struct RttEstimator {
     minima: [u64; 2],
     half_started: Timestamp,
     spread: Spread,
+    /// Of the latest sample.
+    waited: u64,
 }
 
 impl Default for RttEstimator {
@@ -49,7 +77,7 @@ impl Default for RttEstimator {
             least: [NONE; 2],
             window_began: Timestamp::ZERO,
         };
-        Self { smoothed: 0, variation: 0, minima: [NONE; 2], half_started: Timestamp::ZERO, spread }
+        Self { smoothed: 0, variation: 0, minima: [NONE; 2], half_started: Timestamp::ZERO, spread, waited: 0 }
     }
 }
 
@@ -90,8 +118,11 @@ fn seconds(nanos: u64) -> f64 {
 
 impl RttEstimator {
     /// Takes in a sample of RTT made at `now`.
-    pub fn update(&mut self, now: Timestamp, sample: Duration) {
-        let sample = nanos(sample).max(1);
+    pub fn update(&mut self, now: Timestamp, sample: impl Into<RttSample>) {
+        let sample: RttSample = sample.into();
+        let (forward, waited) = (nanos(sample.forward()).max(1), nanos(sample.waited));
+        let sample = nanos(sample.rtt).max(1);
+        self.waited = waited;
         let usual = if self.smoothed == 0 { sample } else { self.smoothed };
         self.spread.update(now, sample, nanos(SPREAD_WINDOW).max(usual));
         if self.smoothed == 0 {
@@ -105,7 +136,7 @@ impl RttEstimator {
             self.minima = [NONE, if half <= MIN_RTT_WINDOW { self.minima[0] } else { NONE }];
             self.half_started = now;
         }
-        self.minima[0] = self.minima[0].min(sample);
+        self.minima[0] = self.minima[0].min(forward);
     }
 
     /// Smoothed RTT; `None` before the first sample.
@@ -122,6 +153,17 @@ impl RttEstimator {
     pub fn min(&self) -> Option<Duration> {
         let least = self.minima[0].min(self.minima[1]);
         (least != NONE).then(|| Duration::from_nanos(least))
+    }
+
+    /// What the latest acknowledgement waited on its way back.
+    pub const fn waited(&self) -> Duration {
+        Duration::from_nanos(self.waited)
+    }
+
+    /// How much longer data is under way than at least.
+    pub fn queue(&self) -> Duration {
+        let smoothed = self.smoothed_or_assumed();
+        smoothed.saturating_sub(self.waited()).saturating_sub(self.min().unwrap_or(smoothed))
     }
 
     /// How long the path holds packets back now and then, as a radio does: the mean of RTTs above the least of a moment, and two
@@ -175,6 +217,16 @@ mod tests {
         assert_eq!((rtt.smoothed(), rtt.pto()), (Some(ms(80)), ms(80 + 160 + 25)));
         rtt.update(at(1), ms(160));
         assert_eq!((rtt.smoothed(), rtt.min()), (Some(ms(90)), Some(ms(80))));
+    }
+
+    #[test]
+    fn what_acknowledgements_wait_is_awaited_and_no_queue() {
+        let mut rtt = RttEstimator::default();
+        (0..100).for_each(|i| rtt.update(at(10 * i), RttSample { rtt: ms(30), waited: Duration::ZERO }));
+        (100..200).for_each(|i| rtt.update(at(10 * i), RttSample { rtt: ms(94), waited: ms(60) }));
+        assert_eq!((rtt.min(), rtt.waited()), (Some(ms(30)), ms(60)));
+        assert!(rtt.smoothed() > Some(ms(93)) && rtt.pto() > ms(94));
+        assert!(rtt.queue().abs_diff(ms(4)) < Duration::from_micros(10), "{:?}", rtt.queue());
     }
 
     #[test]

@@ -329,6 +329,12 @@ impl Controller for PccController {
         self.marked = self.marked.saturating_add(u32::try_from(packets).unwrap_or(u32::MAX));
     }
 
+    #[cfg(feature = "patched-noq-proto")]
+    fn on_ack_left(&mut self, now: Instant, left: Duration) {
+        let at = self.at(now);
+        self.pcc.on_ack_left(at, Timestamp::ZERO + left);
+    }
+
     fn on_end_acks(&mut self, now: Instant, _: u64, _: bool, _: Option<u64>) {
         let at = self.at(now);
         self.take_back(at);

@@ -141,6 +141,8 @@ pub fn config(algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
     #[cfg(feature = "patched-noq-proto")]
     config
         .initial_stream_receive_window(VarInt::from_u64(windows.initial_stream_bytes().get()).unwrap_or(VarInt::MAX))
+        // A receiver says when its acknowledgements leave, whatever it sends by itself.
+        .timestamps(true)
         .ack_frequency_config(matches!(algorithm, Algorithm::Pcc(_)).then(ack_frequency));
     config
 }

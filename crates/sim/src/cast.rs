@@ -32,7 +32,7 @@ impl core::fmt::Display for ParseCastError {
 impl core::error::Error for ParseCastError {}
 
 /// What stands behind a colon, for messages.
-const KEYS: &str = "start, stop, stagger, back, ect0, ect1, rtt, via, rate, size, on, off, burners, hostdelay, pause, bursts, ackbursts, ackevery, ackloss, law";
+const KEYS: &str = "start, stop, stagger, back, untimed, ect0, ect1, rtt, via, rate, size, on, off, burners, hostdelay, pause, bursts, ackbursts, ackevery, ackloss, law";
 
 impl Control {
     /// Names of what can send, beside rates.
@@ -157,6 +157,7 @@ fn group(word: &str, read: ReadUtility<'_>) -> Result<Vec<Flow>, String> {
 fn stands_alone(flow: &mut Flow, part: &str) -> bool {
     match part {
         "back" => flow.back = true,
+        "untimed" => flow.acks.timed = false,
         "ect0" => (flow.ecn, flow.scalable) = (true, false),
         "ect1" => (flow.ecn, flow.scalable) = (true, true),
         _ => return false,

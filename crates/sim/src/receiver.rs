@@ -16,6 +16,8 @@ pub(crate) struct Ack {
     pub(crate) marked: u32,
     /// When it reached the sender's host, which may attend to it later.
     pub(crate) came: Option<Timestamp>,
+    /// When it left, if the receiver says so.
+    pub(crate) left: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug)]
@@ -79,6 +81,7 @@ impl Receiver {
     pub(crate) fn write(&self, now: Timestamp, ack: &mut Ack) {
         ack.ranges.assign(&self.ranges);
         (ack.delay, ack.marked, ack.came) = (now.since(self.largest_at), self.marked, None);
+        ack.left = self.policy.timed.then_some(now);
     }
 
     /// Whether the network loses an acknowledgement; without such loss nothing is drawn.

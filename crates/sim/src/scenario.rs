@@ -72,12 +72,14 @@ pub struct Acks {
     pub bursts: Duration,
     /// Share of them that gets lost, beyond what the path loses.
     pub loss: f64,
+    /// Whether they say when they left, as those of PCC's own receivers over QUIC do.
+    pub timed: bool,
 }
 
 impl Default for Acks {
     /// As RFC 9000 §13.2.2 recommends.
     fn default() -> Self {
-        Self { every: 2, max_delay: MAX_ACK_DELAY, bursts: Duration::ZERO, loss: 0.0 }
+        Self { every: 2, max_delay: MAX_ACK_DELAY, bursts: Duration::ZERO, loss: 0.0, timed: true }
     }
 }
 

@@ -265,6 +265,7 @@ impl Sender {
             }
             self.probe_count = 0;
         }
+        ack.left.into_iter().for_each(|left| self.steering.on_ack_left(now, left));
         if ack.marked > self.marked {
             self.steering.on_marks(ack.marked - self.marked);
             self.marked = ack.marked;

@@ -65,6 +65,10 @@ impl Steering {
         self.pcc().into_iter().for_each(|pcc| pcc.on_congestion_experienced(packets));
     }
 
+    pub(crate) fn on_ack_left(&mut self, now: Timestamp, left: Timestamp) {
+        self.pcc().into_iter().for_each(|pcc| pcc.on_ack_left(now, left));
+    }
+
     pub(crate) fn on_end_acks(&mut self, now: Timestamp) {
         self.pcc().into_iter().for_each(|pcc| pcc.on_end_acks(now));
     }

@@ -61,7 +61,9 @@ impl Pcc {
             .max(Duration::from_millis(1));
         // Packets that a radio holds back are in flight too.
         let time = base * 2 + self.rtt.spread();
-        let window = self.law.rate().max(self.plan.rate) * time + initial_window(self.packet);
+        let rate = self.law.rate().max(self.plan.rate);
+        let waiting = self.delivered.waiting(rate, self.rtt.smoothed_or_assumed());
+        let window = rate * time + waiting + initial_window(self.packet);
         let window = window.min(Bytes::new(self.packet.get().saturating_mul(MAX_IN_FLIGHT)));
         let is_told = self.trains.told().is_some_and(|rate| rate > self.law.rate());
         if !self.law.is_starting() || is_told {

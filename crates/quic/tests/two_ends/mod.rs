@@ -5,7 +5,7 @@ use crate::loopback;
 use bytes::BytesMut;
 use noq_proto::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint,
-    EndpointConfig, Event, FourTuple, ServerConfig, StreamEvent, StreamId, Transmit, TransportConfig,
+    EndpointConfig, Event, FourTuple, FrameStats, ServerConfig, StreamEvent, StreamId, Transmit, TransportConfig,
 };
 use pcc_quic::Algorithm;
 use pcc_quic::transport::{self, Windows};
@@ -133,6 +133,11 @@ impl TwoEnds {
     /// Bytes that arrived at this end.
     pub(crate) fn received(&mut self, who: Who) -> usize {
         self.end(who).received
+    }
+
+    /// Frames of each type that arrived at this end.
+    pub(crate) fn frames_received(&mut self, who: Who) -> FrameStats {
+        self.end(who).connection.as_mut().map(|(_, connection)| connection.stats().frame_rx).unwrap_or_default()
     }
 
     /// Runs until this holds; answers whether it did in time.

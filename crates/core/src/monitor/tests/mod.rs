@@ -1,6 +1,7 @@
 mod bounds;
 
 use super::*;
+use crate::rtt::RttSample;
 
 const fn at(ms: u64) -> Timestamp {
     Timestamp::from_nanos(ms * 1_000_000)
@@ -85,9 +86,29 @@ fn only_the_newest_packet_of_an_acknowledgement_gives_an_rtt() {
     let (mut monitor, _) = sent_ten();
     monitor.on_ack(at(50), 3);
     monitor.on_ack(at(50), 4);
-    assert_eq!(monitor.on_end_acks(at(50)), Some(Duration::from_millis(50 - 12)));
+    assert_eq!(monitor.on_end_acks(at(50)).map(RttSample::forward), Some(Duration::from_millis(50 - 12)));
     monitor.on_ack(at(51), 2); // reordered: older than what is known
-    assert_eq!(monitor.on_end_acks(at(51)), None);
+    assert!(monitor.on_end_acks(at(51)).is_none());
+}
+
+#[test]
+fn what_an_acknowledgement_waited_is_none_of_the_intervals_rtt() {
+    let (mut monitor, rtt) = sent_ten();
+    assert!(monitor.close_if_due(at(30), &rtt, None));
+    for i in 0..10 {
+        let read = at(40 + 3 * i + 5 * (i % 2));
+        monitor.on_ack(read, i);
+        monitor.on_ack_left(read, at(1025 + 3 * i));
+        let sample = monitor.on_end_acks(read).unwrap();
+        assert_eq!(sample.rtt, Duration::from_millis(40 + 5 * (i % 2)));
+        assert!(
+            sample.forward().abs_diff(Duration::from_millis(40)) < Duration::from_micros(1),
+            "as far as clocks part"
+        );
+    }
+    let report = popped(&mut monitor, at(75));
+    assert!(report.rtt.unwrap().abs_diff(Duration::from_millis(40)) < Duration::from_micros(1));
+    assert!(report.rtt_gradient.is_none_or(|slope| slope.abs() < 1e-4), "{:?}", report.rtt_gradient);
 }
 
 #[test]

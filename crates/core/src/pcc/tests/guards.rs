@@ -245,6 +245,22 @@ fn the_window_is_twice_the_path_its_scatter_and_ten_packets() {
 }
 
 #[test]
+fn the_window_has_room_for_acknowledgements_that_always_wait() {
+    let mut flow = Flow::new();
+    flow.sends_for(ms(200));
+    flow.pcc.on_persistent_congestion(flow.now);
+    flow.sends_for(ms(200));
+    flow.way_back = (ms(60), flow.next);
+    flow.sends_for(ms(3000));
+    let rtt = flow.pcc.rtt();
+    assert_eq!(rtt.min(), Some(RTT), "the wait is none of the path's");
+    assert!(rtt.waited().abs_diff(ms(60)) < ms(1), "{:?}", rtt.waited());
+    assert!(rtt.smoothed() > Some(ms(85)), "but it is awaited");
+    let waiting = flow.pcc.rate() * ms(60);
+    assert!(flow.pcc.congestion_window() > flow.pcc.rate() * (RTT * 2) + waiting, "{}", flow.pcc.congestion_window());
+}
+
+#[test]
 fn the_window_of_starting_grows_with_what_is_answered() {
     let mut flow = Flow::new();
     assert_eq!(flow.pcc.congestion_window(), Bytes::new(12_000));

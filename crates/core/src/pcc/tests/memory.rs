@@ -53,7 +53,7 @@ fn clumps_of_acknowledgements_are_learnt_as_the_path_s_rate() {
             // 20 Mbit/s.
             for _ in 0..clump_ms {
                 let now = Timestamp::from_nanos(at as u64 * 1_000_000);
-                delivered.on_ack(now, Bytes::new(2_500), ms(60));
+                delivered.on_ack(now, Bytes::new(2_500), ms(60), Duration::ZERO);
             }
         }
         let mbit = delivered.rate(ms(60)).unwrap().mbit();
@@ -65,7 +65,7 @@ fn clumps_of_acknowledgements_are_learnt_as_the_path_s_rate() {
 fn a_sender_without_data_learns_nothing_of_the_path() {
     let mut delivered = Delivered::default();
     let mut ack = |at_ms: u64| {
-        delivered.on_ack(Timestamp::from_nanos(at_ms * 1_000_000), Bytes::new(2_500), ms(60));
+        delivered.on_ack(Timestamp::from_nanos(at_ms * 1_000_000), Bytes::new(2_500), ms(60), Duration::ZERO);
         delivered.rate(ms(60)).map(|rate| rate.mbit().round())
     };
     assert_eq!([ack(0), ack(59), ack(60)], [None, None, Some(1.0)]);

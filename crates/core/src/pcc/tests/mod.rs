@@ -38,6 +38,8 @@ struct Flow {
     due: Timestamp,
     probed: Timestamp,
     answers: bool,
+    /// What acknowledgements wait of packets from this number on.
+    way_back: (Duration, u64),
     story: Arc<Story>,
 }
 
@@ -55,6 +57,7 @@ impl Flow {
             due: now,
             probed: now,
             answers: true,
+            way_back: (Duration::ZERO, 0),
             story,
         }
     }
@@ -69,6 +72,8 @@ impl Flow {
                 self.awaited.pop_front();
                 if self.answers {
                     self.pcc.on_ack(self.now, packet);
+                    let waited = if packet < self.way_back.1 { Duration::ZERO } else { self.way_back.0 };
+                    self.pcc.on_ack_left(self.now, self.now - waited);
                     self.pcc.on_end_acks(self.now);
                     for lost in self.unanswered.drain(..) {
                         self.pcc.on_loss(self.now, lost);
@@ -82,7 +87,7 @@ impl Flow {
             if probe || (open && self.due <= self.now) {
                 self.probed = self.now;
                 self.pcc.on_packet_sent(self.now, self.next, PACKET);
-                self.awaited.push_back((self.now + RTT, self.next));
+                self.awaited.push_back((self.now + RTT + self.way_back.0, self.next));
                 self.next += 1;
                 self.due = self.now + self.pcc.rate().time_for(PACKET);
             } else {
