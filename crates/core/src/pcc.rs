@@ -242,7 +242,7 @@ impl Pcc {
     /// A peer that lies is sent as much as one that acknowledges what it has not received yet.
     pub fn on_ack_left(&mut self, now: Timestamp, left: Timestamp) {
         let now = self.clock.read(now);
-        // Whoever doubles goes by the whole RTT: it must not outrun what it hears.
+        // A sender that doubles goes by the whole RTT: it must not outrun what it hears.
         if !self.law.is_starting() {
             self.monitor.on_ack_left(now, left);
         }

@@ -32,7 +32,7 @@ const LONGEST: u64 = u64::MAX / 16;
 pub struct RttSample {
     /// From the packet's departure until its acknowledgement was read.
     pub rtt: Duration,
-    /// What the acknowledgement waited on its way back, as far as the peer says when it left. Less than the RTT.
+    /// The acknowledgement's wait on its way back, as far as the peer says when it left. Less than the RTT.
     pub waited: Duration,
 }
 
@@ -53,8 +53,8 @@ impl From<Duration> for RttSample {
 /// RTT statistics of one path; samples include what the peer's acknowledgement delay adds. In whole nanoseconds, since all of it
 /// is computed anew for each acknowledgement.
 ///
-/// What times are to be awaited contains the wait of acknowledgements on their way back: the smoothed RTT and what follows from
-/// it, and how far RTTs scatter. What tells of the path that data takes does not: minimum and queue.
+/// The wait of acknowledgements on their way back is in the smoothed RTT, in all that follows from it, and in how far RTTs scatter:
+/// that much has to be awaited. It is not in the minimum and in the queue, which tell of the data's way.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     /// 0 before the first sample.
@@ -64,7 +64,7 @@ pub struct RttEstimator {
     minima: [u64; 2],
     half_started: Timestamp,
     spread: Spread,
-    /// Of the latest sample.
+    /// The latest sample's. Unit: ns.
     waited: u64,
 }
 
@@ -155,7 +155,7 @@ impl RttEstimator {
         (least != NONE).then(|| Duration::from_nanos(least))
     }
 
-    /// What the latest acknowledgement waited on its way back.
+    /// The latest acknowledgement's wait on its way back.
     pub const fn waited(&self) -> Duration {
         Duration::from_nanos(self.waited)
     }

@@ -1,4 +1,4 @@
-//! What acknowledgements wait on their way back, where the peer says when they left.
+//! How long acknowledgements wait on their way back, where the peer says when they left.
 
 use crate::units::Timestamp;
 use core::time::Duration;
@@ -41,7 +41,7 @@ impl WayBack {
         self.latest = Some(Read { at: now, difference });
     }
 
-    /// What the acknowledgement waited that this RTT was taken from; zero where the peer does not say.
+    /// The wait of the acknowledgement that this RTT was taken from; zero where the peer does not say.
     pub(crate) fn waited(&mut self, rtt: Duration) -> Duration {
         let Some(latest) = self.latest else { return Duration::ZERO };
         let waited = Duration::from_nanos(latest.difference.saturating_sub(self.least).unsigned_abs());
@@ -64,7 +64,7 @@ mod tests {
         Timestamp::from_nanos(us * 1000)
     }
 
-    /// What each acknowledgement waited, in us, of those that left and were read at these times.
+    /// The wait of each acknowledgement, in us, of those that left and were read at these times.
     fn waited<const N: usize>(acks: [(u64, u64); N]) -> [u128; N] {
         let mut way_back = WayBack::default();
         acks.map(|(left, read)| {

@@ -73,7 +73,7 @@ pub struct SecondHalf {
 }
 
 impl SecondHalf {
-    /// Of that run.
+    /// That run's.
     pub fn of(scenario: &Scenario, results: &Results) -> Self {
         Self::on_scale(Duration::from_secs(1), scenario, results)
     }

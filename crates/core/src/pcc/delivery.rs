@@ -40,7 +40,7 @@ pub(super) struct Delivered {
     older: (Bytes, Duration),
     /// The acknowledgement that began the newer half, the latest one, and the bytes that were acknowledged after the first.
     newer: Option<(Timestamp, Timestamp, Bytes)>,
-    /// What acknowledgements waited on their way back at least, in the newer half and the older one.
+    /// The least wait of acknowledgements on their way back, in the newer half and the older one.
     waits: [Duration; 2],
 }
 
@@ -87,7 +87,7 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(30);
 
-    /// Of 8 Mbit/s for two and a half seconds, whose acknowledgements waited so many ms in the first half of it and in the second.
+    /// Two and a half seconds of 8 Mbit/s, whose acknowledgements waited so many ms in the first half and in the second.
     fn waiting(first: u64, second: u64, mbit: f64) -> u64 {
         let mut delivered = Delivered::default();
         for i in 0..250 {

@@ -39,7 +39,7 @@ fn reports_of(path: &str, timed: bool, seed: u64, from: u64, to: u64) -> Vec<Rep
 fn a_longer_path_is_known_before_ten_seconds_are_over() {
     for seed in 1..=4 {
         let base = |report: &Report| report.rtt_base.unwrap();
-        // What is longer back is what acknowledgements wait, where they say when they left.
+        // A longer way back is a wait of acknowledgements, where they say when they left.
         for (timed, longer) in [(false, 50), (true, 40)] {
             let told = reports_of("rate=100Mbit,rtt=30ms,buffer=375KB,at=5s:rtt=50ms", timed, seed, 9, 12);
             let wrong = told.iter().filter(|report| !(ms(longer - 1)..ms(longer + 4)).contains(&base(report))).count();

@@ -38,7 +38,7 @@ struct Flow {
     due: Timestamp,
     probed: Timestamp,
     answers: bool,
-    /// What acknowledgements wait of packets from this number on.
+    /// How long acknowledgements wait of packets from this number on.
     way_back: (Duration, u64),
     story: Arc<Story>,
 }
