@@ -13,7 +13,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// A connection that knows nothing of its path yet, is steered by this law of [`crate::LAWS`], and strives for what this
+    /// A connection that knows nothing of its path yet, is steered by this law of `LAWS` in pcc-bpf, and strives for what this
     /// program says.
     pub fn new(which: u32, program: Program, sample: &Sample, seed: u64) -> Self {
         // SAFETY: C fills as many bytes as it asked for.
