@@ -3,25 +3,18 @@
 use crate::units::Timestamp;
 use core::time::Duration;
 
-/// Two clocks part by this share of the time that passes: each crystal is right within 50 ppm. A queue that never empties on the
-/// way back is taken for the path's by so much.
+/// Two clocks part by one part of so many of the time that passes: 100 ppm, since a crystal is right within 50. A queue that never
+/// empties on the way back is taken for the path's by so much.
 const DRIFT: u64 = 10_000;
 
 /// How much longer than its least the latest acknowledgement was under way. The clocks are not set alike: only what the
 /// difference of their readings grows by is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WayBack {
-    latest: Option<Read>,
-    /// The least of the past, and more with the time since then.
-    least: i64,
-}
-
-/// An acknowledgement was read.
-#[derive(Clone, Copy, Debug)]
-struct Read {
-    at: Timestamp,
-    /// This moment less that of its leaving, each by its own clock. Unit: ns.
-    difference: i64,
+    /// The least difference of the past and when it was looked at; it grows with the time since then. Unit: ns.
+    least: Option<(i64, Timestamp)>,
+    /// The acknowledgement being read: this moment less that of its leaving, each by its own clock. Unit: ns.
+    difference: Option<i64>,
 }
 
 const fn nanos(time: Timestamp) -> i64 {
@@ -33,23 +26,22 @@ impl WayBack {
     /// An acknowledgement is read `now` that left at that time of the peer's clock.
     pub(crate) fn on_left(&mut self, now: Timestamp, left: Timestamp) {
         let difference = nanos(now) - nanos(left);
-        let least = self.latest.map_or(difference, |before| {
-            let parted = (now.since(before.at).as_nanos() / u128::from(DRIFT)) as i64;
-            self.least.saturating_add(parted)
+        let least = self.least.map_or(difference, |(least, at)| {
+            let parted = (now.since(at).as_nanos() / u128::from(DRIFT)) as i64;
+            least.saturating_add(parted).min(difference)
         });
-        self.least = least.min(difference);
-        self.latest = Some(Read { at: now, difference });
+        (self.least, self.difference) = (Some((least, now)), Some(difference));
     }
 
     /// The wait of the acknowledgement that this RTT was taken from; zero where the peer does not say.
     pub(crate) fn waited(&mut self, rtt: Duration) -> Duration {
-        let Some(latest) = self.latest else { return Duration::ZERO };
-        let waited = Duration::from_nanos(latest.difference.saturating_sub(self.least).unsigned_abs());
+        let Some((difference, (least, at))) = self.difference.take().zip(self.least) else { return Duration::ZERO };
+        let waited = Duration::from_nanos(difference.saturating_sub(least).unsigned_abs());
         if waited < rtt {
             return waited;
         }
         // Nothing waits longer than the RTT. The peer's clock stood still, as that of a host that slept.
-        self.least = latest.difference;
+        self.least = Some((difference, at));
         Duration::ZERO
     }
 }
@@ -81,6 +73,14 @@ mod tests {
     #[test]
     fn an_ack_waited_by_what_its_way_is_longer_than_the_least() {
         assert_eq!(waited([(0, 50), (100, 190), (200, 245), (300, 350)]), [0, 40, 0, 5]);
+    }
+
+    #[test]
+    fn an_ack_that_says_nothing_waited_for_nothing_known() {
+        let mut way_back = WayBack::default();
+        way_back.on_left(at(50), at(0));
+        way_back.on_left(at(190), at(100));
+        assert_eq!([way_back.waited(RTT), way_back.waited(RTT)].map(|waited| waited > Duration::ZERO), [true, false]);
     }
 
     #[test]
