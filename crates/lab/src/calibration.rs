@@ -23,7 +23,7 @@ pub fn checks<'a>(runs: impl IntoIterator<Item = &'a Spec>) -> Vec<Spec> {
 /// Everything that is off about a run's path or, if it is one of [`checks`], about the flow on it, with the figures;
 /// empty if nothing is.
 pub fn judge(spec: &Spec, outcome: &Outcome) -> Vec<String> {
-    let mut found = deviations(&spec.path, &outcome.probe);
+    let mut found = deviations(spec, &outcome.probe);
     found.extend(changed_wrongly(&spec.path, &outcome.changes));
     if *spec == lone_cubic(&spec.path) {
         found.extend(unfilled(spec, outcome));
@@ -55,8 +55,9 @@ fn changed_wrongly(path: &PathSpec, applied: &[Change]) -> Option<String> {
     None
 }
 
-/// Everything about the path that is off, with the figures.
-fn deviations(path: &PathSpec, probe: &Probe) -> Vec<String> {
+/// Everything about the run's path that is off, with the figures.
+fn deviations(spec: &Spec, probe: &Probe) -> Vec<String> {
+    let path = &spec.path;
     let mut found = Vec::new();
     let packet = PACKET as f64 * 8e9 / path.rate as f64;
     let mut expect = |what: &str, unit: &str, wanted: f64, got: f64, slack: f64| {
@@ -64,8 +65,8 @@ fn deviations(path: &PathSpec, probe: &Probe) -> Vec<String> {
             found.push(format!("{what} is {got:.3} {unit} instead of {wanted:.3} {unit}"));
         }
     };
-    // Two small packets' time on the wire, and what the luckiest one of many waited.
-    let slack = (0.15 * packet + 0.02 * (path.jitter + path.reverse_jitter) as f64) / 1e6;
+    // Two small packets' time on the wire, what the luckiest one of many waited, and what the host may have added.
+    let slack = (0.15 * packet + 0.02 * (path.jitter + path.reverse_jitter) as f64 + spec.host_delay as f64) / 1e6;
     expect("the base RTT", "ms", path.rtt as f64 / 1e6, probe.rtt as f64 / 1e6, slack);
     if probe.sent == 0 {
         return found; // no more was measured: the path is known from another run
@@ -134,8 +135,9 @@ fn unfilled(spec: &Spec, outcome: &Outcome) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn path() -> PathSpec {
-        PathSpec { rate: 100_000_000, rtt: 30_000_000, buffer: 375_000, loss: 0.01, ..PathSpec::default() }
+    fn run() -> Spec {
+        let path = PathSpec { rate: 100_000_000, rtt: 30_000_000, buffer: 375_000, loss: 0.01, ..PathSpec::default() };
+        Spec { path, ..Spec::default() }
     }
     const GOOD: Probe = Probe {
         rtt: 30_000_640,
@@ -150,7 +152,16 @@ mod tests {
 
     #[test]
     fn a_path_as_ordered_has_no_deviations() {
-        assert_eq!(deviations(&path(), &GOOD), Vec::<String>::new());
+        assert_eq!(deviations(&run(), &GOOD), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_host_may_add_its_delay_to_the_base_rtt() {
+        let lan = PathSpec { rate: 1_000_000_000, rtt: 100_000, ..PathSpec::default() };
+        let probe = Probe { rtt: 109_000, ..Probe::default() };
+        let run = |host_delay| Spec { path: lan.clone(), host_delay, ..Spec::default() };
+        assert_eq!(deviations(&run(20_000), &probe), Vec::<String>::new());
+        assert_eq!(deviations(&run(0), &probe), ["the base RTT is 0.109 ms instead of 0.100 ms"]);
     }
 
     #[test]
@@ -162,7 +173,7 @@ mod tests {
             ("loss is 0.250 %", Probe { lost: 50, ..GOOD }),
             ("way back is 0.050 %", Probe { reverse_lost: 1, ..GOOD }),
         ] {
-            let found = deviations(&path(), &probe);
+            let found = deviations(&run(), &probe);
             assert!(found.len() == 1 && found[0].contains(what), "{what}: {found:?}");
         }
     }

@@ -25,13 +25,16 @@ use std::path::Path;
 use target::Target;
 
 /// The scenarios that come with the program: name and text.
-const SUPPLIED: [(&str, &str); 41] = [
+const SUPPLIED: [(&str, &str); 50] = [
+    ("among-cubics", include_str!("../../../../scenarios/among-cubics.toml")),
     ("application-limited", include_str!("../../../../scenarios/application-limited.toml")),
     ("beside-cubic", include_str!("../../../../scenarios/beside-cubic.toml")),
     ("black-out", include_str!("../../../../scenarios/black-out.toml")),
     ("busy-host", include_str!("../../../../scenarios/busy-host.toml")),
     ("cellular", include_str!("../../../../scenarios/cellular.toml")),
     ("changing", include_str!("../../../../scenarios/changing.toml")),
+    ("company", include_str!("../../../../scenarios/company.toml")),
+    ("company-codel", include_str!("../../../../scenarios/company-codel.toml")),
     ("convergence", include_str!("../../../../scenarios/convergence.toml")),
     ("cs244-convergence", include_str!("../../../../scenarios/cs244-convergence.toml")),
     ("cs244-queue", include_str!("../../../../scenarios/cs244-queue.toml")),
@@ -39,8 +42,11 @@ const SUPPLIED: [(&str, &str); 41] = [
     ("deep-buffer-second", include_str!("../../../../scenarios/deep-buffer-second.toml")),
     ("ecn", include_str!("../../../../scenarios/ecn.toml")),
     ("ecn-beside-cubic", include_str!("../../../../scenarios/ecn-beside-cubic.toml")),
+    ("files-beside", include_str!("../../../../scenarios/files-beside.toml")),
     ("fq-loss", include_str!("../../../../scenarios/fq-loss.toml")),
     ("friendliness", include_str!("../../../../scenarios/friendliness.toml")),
+    ("harm-codel", include_str!("../../../../scenarios/harm-codel.toml")),
+    ("harm-shallow", include_str!("../../../../scenarios/harm-shallow.toml")),
     ("heavy-jitter", include_str!("../../../../scenarios/heavy-jitter.toml")),
     ("heavy-loss", include_str!("../../../../scenarios/heavy-loss.toml")),
     ("incast", include_str!("../../../../scenarios/incast.toml")),
@@ -48,11 +54,13 @@ const SUPPLIED: [(&str, &str); 41] = [
     ("inter-dc", include_str!("../../../../scenarios/inter-dc.toml")),
     ("jitter", include_str!("../../../../scenarios/jitter.toml")),
     ("kernel-random-loss", include_str!("../../../../scenarios/kernel-random-loss.toml")),
+    ("lan", include_str!("../../../../scenarios/lan.toml")),
     ("late-newcomer", include_str!("../../../../scenarios/late-newcomer.toml")),
     ("loss-at-convergence", include_str!("../../../../scenarios/loss-at-convergence.toml")),
     ("policer", include_str!("../../../../scenarios/policer.toml")),
     ("power", include_str!("../../../../scenarios/power.toml")),
     ("random-loss", include_str!("../../../../scenarios/random-loss.toml")),
+    ("random-loss-crowd", include_str!("../../../../scenarios/random-loss-crowd.toml")),
     ("reactiveness", include_str!("../../../../scenarios/reactiveness.toml")),
     ("reordering", include_str!("../../../../scenarios/reordering.toml")),
     ("rtt-fairness", include_str!("../../../../scenarios/rtt-fairness.toml")),
@@ -63,6 +71,7 @@ const SUPPLIED: [(&str, &str); 41] = [
     ("self-inflicted-latency", include_str!("../../../../scenarios/self-inflicted-latency.toml")),
     ("shallow-buffer", include_str!("../../../../scenarios/shallow-buffer.toml")),
     ("short-flows", include_str!("../../../../scenarios/short-flows.toml")),
+    ("small-buffer-crowd", include_str!("../../../../scenarios/small-buffer-crowd.toml")),
     ("two-flows", include_str!("../../../../scenarios/two-flows.toml")),
     ("waste", include_str!("../../../../scenarios/waste.toml")),
     ("wifi", include_str!("../../../../scenarios/wifi.toml")),
@@ -346,6 +355,15 @@ mod tests {
         assert_eq!((last.algorithm.as_str(), last.point.as_str(), last.spec.seed), ("bbr", "0.02", 2));
         assert_eq!(last.spec.path.buffer, 375_000, "one bandwidth-delay product");
         assert_eq!(last.spec.path.rate, 100_000_000);
+    }
+
+    #[test]
+    fn every_scenario_of_the_source_tree_is_supplied() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+        let files = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> = files.map(|file| file.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+        files.sort();
+        assert!(names().eq(files), "SUPPLIED is not what is in scenarios/");
     }
 
     #[test]
