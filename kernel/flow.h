@@ -168,10 +168,16 @@ PCC_PART u64 pcc_short_path_train(const struct pcc_flow *flow)
 	return least < 32 ? PCC_SHORT_PATH_TRAIN >> least : 0;
 }
 
-/* Packets that may be in flight beyond what the path holds, so that TCP's trains stay whole. A queue
- * shorter than a train drops the end of each, and that loss answers to no rate. So trains grow
- * only while nothing is lost: they cost one packet in some hundreds.
+/* So many packets at once are shown to fit into the bottleneck's queue. One shorter than a train
+ * drops the end of each, and a queue that takes trains whole drops them whole. That loss answers
+ * to no rate. So trains grow only while nothing is lost: they cost one packet in some hundreds.
  */
+PCC_PART u32 pcc_train_shown(const struct pcc_flow *flow)
+{
+	return (flow->monitor.delivered - flow->monitor.lossless_from) / PCC_TRAIN_PROOF;
+}
+
+/* Packets that may be in flight beyond what the path holds, so that TCP's trains stay whole. */
 PCC_PART u32 pcc_room_for_trains(const struct pcc_flow *flow)
 {
 	u64 bytes = (flow->rate >> PCC_PACING_SHIFT) + pcc_short_path_train(flow);
@@ -180,7 +186,7 @@ PCC_PART u32 pcc_room_for_trains(const struct pcc_flow *flow)
 	if (bytes > PCC_LONGEST_TRAIN)
 		bytes = PCC_LONGEST_TRAIN;
 	most = PCC_TRAINS * (u32)bytes / (flow->sample.packet ? flow->sample.packet : 1);
-	shown = (flow->monitor.delivered - flow->monitor.lossless_from) / PCC_TRAIN_PROOF;
+	shown = pcc_train_shown(flow);
 	most = shown < most ? shown : most;
 	return most > PCC_INITIAL_WINDOW ? most : PCC_INITIAL_WINDOW;
 }
@@ -189,18 +195,23 @@ PCC_PART u32 pcc_room_for_trains(const struct pcc_flow *flow)
  * what the pacing rate asks for, or twice as many as this acknowledgement answered for. At a slow
  * bottleneck packets arrive and are acknowledged one by one: trains stay short, and no probe is
  * shorter than they are. Where a train arrives as a whole it is acknowledged as a whole: the next
- * one may be twice as long. TCP lets half of a window leave at once (tcp_cwnd_test).
+ * one may be twice as long, but after a loss no longer than was shown to fit since. Eight senders
+ * whose trains are dropped whole starve each other otherwise: the slower one is, the fewer trains
+ * an interval of it has. TCP lets half of a window leave at once (tcp_cwnd_test).
  */
 PCC_PART u32 pcc_window_for_train(const struct pcc_flow *flow)
 {
 	u32 packet = flow->sample.packet, in_flight = flow->sample.in_flight;
+	u32 whole = 2 * flow->answers, shown = pcc_train_shown(flow);
 	u64 train;
 
 	if (!flow->rtt.smoothed || pcc_short_path_train(flow) < packet)
 		return PCC_LARGEST_WINDOW;
 	train = PCC_DIV(flow->rate >> PCC_PACING_SHIFT, packet);
-	if (train < 2 * (u64)flow->answers)
-		train = 2 * (u64)flow->answers;
+	if (flow->monitor.lossless_from && whole > shown)
+		whole = shown;
+	if (train < whole)
+		train = whole;
 	if (train < PCC_SHORTEST_TRAIN)
 		train = PCC_SHORTEST_TRAIN;
 	train += in_flight < train ? train : in_flight;

@@ -12,7 +12,8 @@
  *  - Trains of segments last 122 us instead of 1 ms, and may be of one segment, so that
  *    queues of a few packets are enough (sk_pacing_shift, min_tso_segs); also where the round
  *    trip is short, for which TCP makes them up to 64 kB (sk_gso_max_segs). As much less
- *    may wait in the queueing discipline and the card (tcp_small_queue_check).
+ *    may wait in the queueing discipline and the card (tcp_small_queue_check). With
+ *    short_trains=N it has TCP's trains, as the BPF program.
  *  - ss -ti shows around which rate PCC probes (get_info).
  *  - pcc_bulk is a second congestion control with a utility of its own.
  *
@@ -30,8 +31,9 @@
 /* Of a second's data a train has 1/2^13, 122 us, as the tool's trains; TCP's own has 1 ms.
  * At 100 Mbit/s that is one segment.
  */
-#define PCC_PACING_SHIFT 13
-#define PCC_SHORT_PATH_TRAIN 0
+static bool pcc_short_trains = true;
+#define PCC_PACING_SHIFT (pcc_short_trains ? 13 : 10)
+#define PCC_SHORT_PATH_TRAIN (pcc_short_trains ? 0 : 65536)
 
 #include "pcc.h"
 #include "tcp.h"
@@ -202,6 +204,8 @@ module_param_cb(law, &pcc_law_ops, &pcc_law_of[PCC_DEFAULT], 0644);
 MODULE_PARM_DESC(law, "what steers connections with pcc that begin from now on: ascent (the default) or vivace");
 module_param_cb(bulk_law, &pcc_law_ops, &pcc_law_of[PCC_BULK], 0644);
 MODULE_PARM_DESC(bulk_law, "the same of pcc_bulk");
+module_param_named(short_trains, pcc_short_trains, bool, 0444);
+MODULE_PARM_DESC(short_trains, "trains of 122 us instead of TCP's own (default Y)");
 module_param_named(most, pcc_most, ulong, 0644);
 MODULE_PARM_DESC(most, "the highest rate of a connection in byte/s (default 0: none)");
 
@@ -231,7 +235,8 @@ static void pcc_set_rate(struct sock *sk, const struct pcc_flow *flow)
 
 	tcp_snd_cwnd_set(tcp_sk(sk), pcc_window_of(flow, tp));
 	WRITE_ONCE(sk->sk_pacing_rate, min_t(u64, pcc_pacing_rate(flow), ULONG_MAX));
-	pcc_limit_trains(sk, div_u64(flow->rate >> PCC_PACING_SHIFT, max(tp->mss_cache, 1U)));
+	if (pcc_short_trains)
+		pcc_limit_trains(sk, div_u64(flow->rate >> PCC_PACING_SHIFT, max(tp->mss_cache, 1U)));
 }
 
 /* For get_info, once an interval. */
@@ -268,7 +273,8 @@ static void pcc_ready(struct sock *sk, enum pcc_variant variant)
 	pcc->ready = true;
 	/* fq paces, if it is the queueing discipline; otherwise TCP does. */
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
-	sk_pacing_shift_update(sk, PCC_PACING_SHIFT);
+	if (pcc_short_trains)
+		sk_pacing_shift_update(sk, PCC_PACING_SHIFT);
 	if (!pcc_begin(sk, variant))
 		pcc->ask_again = tcp_sk(sk)->delivered + 1;
 }
@@ -295,6 +301,8 @@ static void pcc_release(struct sock *sk)
 	if (pcc->steered)
 		kmem_cache_free(pcc_flows, pcc->steered);
 	pcc->steered = NULL;
+	if (!pcc_short_trains)
+		return;
 	sk_pacing_shift_update(sk, 10);
 	pcc_limit_trains(sk, U16_MAX);
 }
@@ -407,10 +415,10 @@ static u32 pcc_undo_cwnd(struct sock *sk)
 	return tcp_snd_cwnd(tcp_sk(sk));
 }
 
-/* A train may be of a single segment. */
+/* A short train may be of a single segment. */
 static u32 pcc_min_tso_segs(struct sock *sk)
 {
-	return 1;
+	return pcc_short_trains ? 1 : PCC_SHORTEST_TRAIN;
 }
 
 /* ss has no form for PCC. In BBR's each of these numbers is what its name says; one for the

@@ -385,7 +385,8 @@ fn window_has_room_for_trains_unless_packets_are_lost_or_marked() {
         assert!(window(&tcp, 1) < 12, "{} packets more for one that arrived", window(&tcp, 1));
         (tcp.path.loss, tcp.path.marks) = (loss, marks);
         tcp.run(SECOND);
-        assert!(window(&tcp, 45) < 45, "{} more with {loss} of them lost and {marks} marked", window(&tcp, 45));
+        // Two trains of the time that they have on longer paths.
+        assert!(window(&tcp, 45) < 10, "{} more with {loss} of them lost and {marks} marked", window(&tcp, 45));
     }
 }
 

@@ -6,7 +6,9 @@ pub(crate) const QUIC: &str = "quic:";
 pub(crate) const QUIC_PCC: &str = "quic:pcc";
 /// The congestion control that our kernel module provides for TCP.
 pub const MODULE_ALGORITHM: &str = "pcc";
-/// The same with a utility or a law of its own: one for all such flows of a run.
+/// The same with the trains of the BPF program, which are TCP's own.
+pub(crate) const BPF_ALGORITHM: &str = "bpf:pcc";
+/// The module's with a utility or a law of its own: one for all such flows of a run.
 pub(crate) const MODULE_VARIANT: &str = "pcc_bulk";
 
 /// How an algorithm is called in results: ours over QUIC, which most of them are about, without its prefix.

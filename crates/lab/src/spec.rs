@@ -1,6 +1,6 @@
 //! What the host tells the guest to do, and what the guest answers: one JSON file each way.
 
-use crate::names::{MODULE_ALGORITHM, MODULE_VARIANT};
+use crate::names::{BPF_ALGORITHM, MODULE_ALGORITHM, MODULE_VARIANT};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a full packet on an Ethernet link, as the queues count them: 1500 and a header of 14.
@@ -57,7 +57,12 @@ impl Spec {
 
     /// Whether a congestion control sends in it that a kernel module provides.
     pub fn has_module_flows(&self) -> bool {
-        self.flows.iter().any(|flow| flow.algorithm == MODULE_ALGORITHM)
+        self.flows.iter().any(FlowSpec::is_the_modules)
+    }
+
+    /// Whether the module's flows have TCP's own trains, as those of the BPF program.
+    pub(crate) fn has_trains_of_tcp(&self) -> bool {
+        self.flows.iter().any(|flow| flow.algorithm == BPF_ALGORITHM)
     }
 
     /// The utility and the law of those of its flows whose are not the module's default.
@@ -69,7 +74,16 @@ impl Spec {
 impl FlowSpec {
     /// The kernel's name of what controls it, of a flow of kernel TCP.
     pub(crate) fn congestion_control(&self) -> &str {
-        if self.module_variant().is_some() { MODULE_VARIANT } else { &self.algorithm }
+        match self.module_variant() {
+            Some(_) => MODULE_VARIANT,
+            None if self.is_the_modules() => MODULE_ALGORITHM,
+            None => &self.algorithm,
+        }
+    }
+
+    /// Whether a kernel module's congestion control sends.
+    pub(crate) fn is_the_modules(&self) -> bool {
+        [MODULE_ALGORITHM, BPF_ALGORITHM].contains(&self.algorithm.as_str())
     }
 
     /// The utility and the law of a flow that the module sends, if it does not have the default of both.
@@ -77,7 +91,7 @@ impl FlowSpec {
         let named = self.utility.is_some() || self.law.is_some();
         let [utility, law] =
             [(&self.utility, "fair"), (&self.law, "ascent")].map(|(one, usual)| one.as_deref().unwrap_or(usual));
-        (self.algorithm == MODULE_ALGORITHM && named).then_some((utility, law))
+        (self.is_the_modules() && named).then_some((utility, law))
     }
 }
 

@@ -15,12 +15,13 @@ pub(super) fn load(spec: &Spec, dir: &Path) -> io::Result<()> {
         return Ok(());
     }
     let file = File::open(dir.join(super::MODULE))?;
-    let parameters = match spec.module_variant() {
-        Some((utility, law)) => {
-            format!("bulk_utility=\"{}\" bulk_law={law}", listing(utility).map_err(io::Error::other)?)
-        }
-        None => String::new(),
-    };
+    let mut parameters = String::new();
+    if let Some((utility, law)) = spec.module_variant() {
+        parameters = format!("bulk_utility=\"{}\" bulk_law={law}", listing(utility).map_err(io::Error::other)?);
+    }
+    if spec.has_trains_of_tcp() {
+        parameters += " short_trains=N";
+    }
     let parameters = CString::new(parameters)?;
     // SAFETY: the parameters are a NUL-terminated string.
     let done = unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), parameters.as_ptr(), 0) };

@@ -1,7 +1,7 @@
 //! Names of what sends: `cubic`, `reno+paced`, `cubic*10`, `pcc/safe`, `quic:pcc/safe`, `quic:pcc+allegro+epsilon_min=0.02`,
 //! `quic:pcc/mine.utility`, `app`.
 
-use crate::names::MODULE_ALGORITHM;
+use crate::names::{BPF_ALGORITHM, MODULE_ALGORITHM};
 use crate::spec::FlowSpec;
 use pcc::control::Law;
 use pcc::utility::{Expression, built_in};
@@ -71,8 +71,9 @@ pub(super) fn flow_of(name: &str, dir: &Path) -> Result<FlowSpec, String> {
         None => (base, None),
     };
     let is_quic = QUIC_ALGORITHMS.contains(&base);
-    if !is_quic && !KERNEL_ALGORITHMS.contains(&base) && base != MODULE_ALGORITHM && base != APP {
-        let known = [&QUIC_ALGORITHMS[..], &KERNEL_ALGORITHMS[..], &[MODULE_ALGORITHM]].concat().join(", ");
+    let modules = [MODULE_ALGORITHM, BPF_ALGORITHM];
+    if !is_quic && !KERNEL_ALGORITHMS.contains(&base) && !modules.contains(&base) && base != APP {
+        let known = [&QUIC_ALGORITHMS[..], &KERNEL_ALGORITHMS[..], &modules].concat().join(", ");
         return Err(format!("unknown algorithm `{base}`: choose from {known}"));
     }
     if (is_quic || base == APP) && (paced || connections > 1) {
@@ -81,7 +82,7 @@ pub(super) fn flow_of(name: &str, dir: &Path) -> Result<FlowSpec, String> {
     if let Some(utility) = &utility {
         match base {
             "quic:pcc" => drop(pcc::utility::parse(utility).map_err(|error| format!("`{name}`: {error}"))?),
-            MODULE_ALGORITHM => drop(listing(utility).map_err(|error| format!("`{name}`: {error}"))?),
+            _ if modules.contains(&base) => drop(listing(utility).map_err(|error| format!("`{name}`: {error}"))?),
             _ => return Err(format!("`{name}`: only pcc and quic:pcc have a utility")),
         }
     }
@@ -90,8 +91,8 @@ pub(super) fn flow_of(name: &str, dir: &Path) -> Result<FlowSpec, String> {
             "quic:pcc" => {
                 law.parse::<Law>().map_err(|error| format!("`{name}`: {error}"))?;
             }
-            MODULE_ALGORITHM if MODULE_LAWS.contains(&law.as_str()) => {}
-            MODULE_ALGORITHM => {
+            _ if modules.contains(&base) && MODULE_LAWS.contains(&law.as_str()) => {}
+            _ if modules.contains(&base) => {
                 return Err(format!(
                     "`{name}`: the kernel's laws are {}, without parameters",
                     MODULE_LAWS.join(" and ")
@@ -126,6 +127,7 @@ mod tests {
             ("reno+paced", "reno", 1, true, None, None),
             ("cubic*10", "cubic", 10, false, None, None),
             ("reno+paced*2", "reno", 2, true, None, None),
+            ("bpf:pcc/safe+vivace", "bpf:pcc", 1, false, Some("safe"), Some("vivace")),
             ("quic:pcc", "quic:pcc", 1, false, None, None),
             ("quic:pcc/linear", "quic:pcc", 1, false, Some("linear"), None),
             ("quic:pcc+allegro", "quic:pcc", 1, false, None, Some("allegro")),

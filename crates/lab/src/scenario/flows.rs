@@ -46,8 +46,13 @@ pub(super) fn flows(file: &File, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec
     Ok(flows)
 }
 
-/// A module has one utility and law besides the default.
+/// A module has one utility and law besides the default, and the same trains for all.
 fn one_variant(flows: &[FlowSpec]) -> Result<(), String> {
+    let mut kinds: Vec<_> = flows.iter().filter(|flow| flow.is_the_modules()).map(|flow| &flow.algorithm).collect();
+    kinds.dedup();
+    if kinds.len() > 1 {
+        return Err(format!("{} and {}: in one run the kernel has one kind of trains", kinds[0], kinds[1]));
+    }
     let mut variants = flows.iter().filter_map(FlowSpec::module_variant);
     let Some(first) = variants.next() else { return Ok(()) };
     let name = |(utility, law): (&str, &str)| format!("pcc/{utility}+{law}");

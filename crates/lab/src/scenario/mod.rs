@@ -535,6 +535,7 @@ mod tests {
                 "flow = [{ algorithm = 'pcc/safe' }, { algorithm = 'pcc/safe+vivace' }]",
                 "pcc/safe+ascent and pcc/safe+vivace",
             ),
+            ("flow = [{ algorithm = 'pcc' }, { algorithm = 'bpf:pcc' }]", "one kind of trains"),
             ("flow = [{ size = '1MB', load = 3.0 }]", "between 0.001 and 2"),
             ("flow = [{ size = '10B', load = 0.5 }]", "20000 is the most"),
             ("flow = [{ rate = '1' }]", "no unit"),
