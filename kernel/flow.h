@@ -145,7 +145,8 @@ PCC_PART void pcc_open_start_window(struct pcc_flow *flow, u64 packets)
 }
 
 /* TCP sends the data of 1/2^10 s at once, and on short paths this more, half of it for each 2^9 us
- * of the RTT (tcp_tso_autosize). The module has shorter trains. Unit: byte.
+ * of the RTT, by the least of minutes where ours is of seconds (tcp_tso_autosize). The module has
+ * shorter trains. Unit: byte.
  */
 #ifndef PCC_PACING_SHIFT
 #define PCC_PACING_SHIFT 10
@@ -163,7 +164,7 @@ PCC_PART void pcc_open_start_window(struct pcc_flow *flow, u64 packets)
 /* By so much trains are longer than the pacing rate asks for. Unit: byte. */
 PCC_PART u64 pcc_short_path_train(const struct pcc_flow *flow)
 {
-	u64 least = pcc_rtt_least(&flow->rtt) >> 19;
+	u32 least = flow->sample.least_rtt >> 9;
 
 	return least < 32 ? PCC_SHORT_PATH_TRAIN >> least : 0;
 }

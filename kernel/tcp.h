@@ -30,6 +30,7 @@ PCC_PART void pcc_read_counters(struct pcc_sample *sample, const struct tcp_sock
 	sample->reordering = tp->reordering;
 	sample->window = tp->snd_cwnd;
 	sample->taken_rtt = tp->srtt_us >> 3;
+	sample->least_rtt = tp->rtt_min.s[0].v;
 	/* Below zero if the peer took back what it had offered. */
 	full = (s32)(tp->snd_una + tp->snd_wnd - tp->snd_nxt) < (s32)tp->mss_cache;
 	holes = tp->sacked_out || tp->lost_out;

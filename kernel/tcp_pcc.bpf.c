@@ -35,6 +35,14 @@ struct sock {
 	__u32 sk_pacing_status;
 } __attribute__((preserve_access_index));
 
+struct minmax_sample {
+	__u32 v;
+} __attribute__((preserve_access_index));
+
+struct minmax {
+	struct minmax_sample s[3];
+} __attribute__((preserve_access_index));
+
 struct tcp_sock {
 	__u32 data_segs_out;
 	__u64 bytes_sent;
@@ -53,6 +61,7 @@ struct tcp_sock {
 	__u32 snd_una;
 	__u32 snd_nxt;
 	__u32 srtt_us;
+	struct minmax rtt_min;
 	__u8 ecn_flags;
 	__u64 tcp_mstamp;
 	__u64 first_tx_mstamp;

@@ -33,6 +33,11 @@ struct tcp_sock {
 	u32 snd_una;
 	u32 snd_nxt;
 	u32 srtt_us;
+	struct {
+		struct {
+			u32 v;
+		} s[3];
+	} rtt_min;
 	u8 ecn_flags;
 };
 
@@ -309,7 +314,7 @@ static const u32 pcc_lib_layout[] = {
 	AT(pcc_sample, marked), AT(pcc_sample, rtt), AT(pcc_sample, packet),
 	AT(pcc_sample, reordering), AT(pcc_sample, window), AT(pcc_sample, app_limited),
 	AT(pcc_sample, peer_limited), AT(pcc_sample, blocked), AT(pcc_sample, taken_rtt),
-	AT(pcc_sample, accurate),
+	AT(pcc_sample, accurate), AT(pcc_sample, least_rtt),
 	sizeof(struct pcc_told), AT(pcc_told, least_rtt), AT(pcc_told, state),
 	AT(pcc_told, intervals), AT(pcc_told, opened), AT(pcc_told, limited_by),
 	AT(pcc_told, panics), AT(pcc_told, silences), AT(pcc_told, is_judged),

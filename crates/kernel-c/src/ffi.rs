@@ -69,6 +69,8 @@ pub struct Sample {
     pub taken_rtt: u32,
     /// It counts marks; otherwise all packets of acknowledgements that tell of one.
     pub accurate: u32,
+    /// What TCP takes for the least RTT, of minutes. Unit: µs.
+    pub least_rtt: u32,
 }
 
 /// `struct pcc_told`: what a sender did so far, and how it stands.

@@ -26,7 +26,7 @@ fn shared_structures_have_the_layout_of_c() {
         Path { rtt_ns, queue_ns, rtt, queue, packet, floor, initial, ceiling, delivery }
         Sample {
             now, next_sent, bytes_sent, sent, in_flight, outstanding, delivered, lost, marked, rtt, packet,
-            reordering, window, app_limited, peer_limited, blocked, taken_rtt, accurate
+            reordering, window, app_limited, peer_limited, blocked, taken_rtt, accurate, least_rtt
         }
         Told {
             least_rtt, state, intervals, opened, limited_by, panics, silences, is_judged, packets_lost,

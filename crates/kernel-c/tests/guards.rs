@@ -362,20 +362,31 @@ fn a_probe_of_a_short_path_lasts_four_trains() {
     assert!((200..=256).contains(&probes), "{probes} a second");
 }
 
+/// Packets that may leave once so many of 45 were acknowledged at once.
+fn window(tcp: &Tcp, arrived: u32) -> u32 {
+    let (mut flow, mut sample) = (tcp.flow.clone(), tcp.sample);
+    sample.now += MS;
+    (sample.sent, sample.bytes_sent) = (sample.sent.wrapping_add(45), sample.bytes_sent + 45 * PACKET);
+    sample.delivered = sample.delivered.wrapping_add(arrived);
+    sample.in_flight += 45 - arrived;
+    sample.outstanding = sample.in_flight;
+    flow.on_ack(&sample);
+    flow.window(1000).saturating_sub(sample.in_flight)
+}
+
+/// The path of 0.1 ms has 10 ms more from 2 s on, for longer than we remember a least RTT. TCP remembers it, and has trains of
+/// 64 kB.
+#[test]
+fn trains_are_bound_by_the_rtt_that_tcp_makes_them_by() {
+    let mut tcp = Tcp::over(Path { rtt: MS / 10, longer: 10 * MS, loss: 0.05, ..Path::default() });
+    tcp.flow.limit(50 * 125_000);
+    tcp.run(15 * SECOND);
+    assert!(window(&tcp, 45) < 10, "{} packets", window(&tcp, 45));
+}
+
 /// On a path of 0.1 ms a train has up to 64 kB, which are 45 packets, and TCP sends half of the window at once.
 #[test]
 fn window_has_room_for_trains_unless_packets_are_lost_or_marked() {
-    // The window once so many were acknowledged at once.
-    let window = |tcp: &Tcp, arrived: u32| {
-        let (mut flow, mut sample) = (tcp.flow.clone(), tcp.sample);
-        sample.now += MS;
-        (sample.sent, sample.bytes_sent) = (sample.sent.wrapping_add(45), sample.bytes_sent + 45 * PACKET);
-        sample.delivered = sample.delivered.wrapping_add(arrived);
-        sample.in_flight += 45 - arrived;
-        sample.outstanding = sample.in_flight;
-        flow.on_ack(&sample);
-        flow.window(1000).saturating_sub(sample.in_flight)
-    };
     for (loss, marks) in [(0.05, 0.0), (0.0, 0.05)] {
         let mut tcp = Tcp::over(Path { rtt: MS / 10, ..Path::default() });
         tcp.flow.limit(50 * 125_000);

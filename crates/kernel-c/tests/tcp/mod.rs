@@ -175,6 +175,7 @@ impl Tcp {
             reordering: path.reordering,
             window: 10,
             accurate: path.accurate.into(),
+            least_rtt: u32::MAX,
             ..Sample::default()
         };
         let flow = Flow::new(law_number(law).unwrap(), program, &sample, 7);
@@ -340,6 +341,7 @@ impl Tcp {
         let rtt = ((self.now - sent) / 1000) as u32;
         let smoothed = self.sample.taken_rtt;
         self.sample.taken_rtt = if smoothed == 0 { rtt } else { (7 * smoothed + rtt) / 8 };
+        self.sample.least_rtt = self.sample.least_rtt.min(rtt);
         self.sample.rtt = if self.age() < self.path.untold { rtt } else { 0 };
         self.sample.window = self.window;
         let every = self.path.slow_peer;
