@@ -153,7 +153,7 @@ pub(crate) fn goodput_of_others(scenario: &Scenario, results: &Results, wanted: 
 mod tests {
     use super::*;
     use crate::cast::Cast;
-    use crate::world::run;
+    use crate::running::run;
 
     #[test]
     fn a_flow_is_judged_by_the_time_it_lives() {

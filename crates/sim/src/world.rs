@@ -94,8 +94,10 @@ struct Peer {
     wake_at: Option<Timestamp>,
 }
 
-struct World {
+pub(crate) struct World {
     now: Timestamp,
+    /// The event that comes first of those beyond the moment up to which everything happened.
+    next: Option<(Timestamp, What)>,
     agenda: Agenda<What>,
     /// One after the other, and those of the way back in the same order.
     downs: Vec<Bottleneck>,
@@ -110,8 +112,8 @@ struct World {
     step: Duration,
 }
 
-/// Runs it. An error if there can be no such path.
-pub fn run(scenario: &Scenario) -> Result<Results, Impossible> {
+/// The world before anything happened. An error if there can be no such path.
+pub(crate) fn begin(scenario: &Scenario, flows: &[Flow]) -> Result<World, Impossible> {
     let (mut ups, mut downs) = (Vec::new(), Vec::new());
     for (number, path) in scenario.paths().enumerate() {
         let seed = scenario.seed_of(number);
@@ -122,9 +124,9 @@ pub fn run(scenario: &Scenario) -> Result<Results, Impossible> {
             queue => Bottleneck::new(path.links(seed)?.1, queue, seed),
         });
     }
-    let flows = scenario.flows_drawn();
     let mut world = World {
         now: Timestamp::ZERO,
+        next: None,
         agenda: Agenda::new(2 * (scenario.flows.len() + downs.len())),
         downs,
         ups,
@@ -144,14 +146,7 @@ pub fn run(scenario: &Scenario) -> Result<Results, Impossible> {
     }
     world.agenda.plan(Timestamp::ZERO + world.step, What::Sample);
     world.agenda.plan(Timestamp::ZERO + WAIT, What::Wait);
-    let end = Timestamp::ZERO + scenario.duration;
-    while let Some((at, what)) = world.agenda.next()
-        && at <= end
-    {
-        world.now = at;
-        world.happen(what);
-    }
-    Ok(world.results(scenario, &flows))
+    Ok(world)
 }
 
 impl Peer {
@@ -221,6 +216,29 @@ fn gathered(at: Timestamp, period: Duration) -> Timestamp {
 }
 
 impl World {
+    /// Everything happens up to that moment.
+    pub(crate) fn pass(&mut self, to: Timestamp) {
+        let mut next = self.next.take().or_else(|| self.agenda.next());
+        while let Some((at, what)) = next
+            && at <= to
+        {
+            self.now = at;
+            self.happen(what);
+            next = self.agenda.next();
+        }
+        self.next = next;
+    }
+
+    /// The samples so far of the flow at `place`.
+    pub(crate) fn series(&self, place: usize) -> &[Sample] {
+        self.peers.get(place).map_or(&[], |peer| &peer.series)
+    }
+
+    /// The waits so far.
+    pub(crate) fn waits(&self) -> &[u32] {
+        &self.waits
+    }
+
     fn happen(&mut self, what: What) {
         let now = self.now;
         match what {
@@ -436,7 +454,7 @@ impl World {
         copy.into()
     }
 
-    fn results(self, scenario: &Scenario, flows: &[Flow]) -> Results {
+    pub(crate) fn results(self, scenario: &Scenario, flows: &[Flow]) -> Results {
         let end = Timestamp::ZERO + scenario.duration;
         let flows = self.peers.into_iter().zip(flows).map(|(mut peer, flow)| {
             let account = peer.sender.take_account();

@@ -140,7 +140,7 @@ pub struct Task {
 impl Task {
     /// Simulates it: a figure for each measure that is wanted, where there is one.
     pub fn run(&self) -> Figures {
-        let results = crate::world::run(&self.scenario);
+        let results = crate::running::run(&self.scenario);
         let of = |measure: &Measure| results.as_ref().ok().and_then(|results| measure.of(&self.scenario, results));
         let packets = results.as_ref().map_or(0, |all| all.flows.iter().map(|flow| flow.sent.packets).sum());
         let all = self.measures.iter().map(|measure| (*measure, of(measure))).collect();
@@ -414,7 +414,7 @@ mod tests {
                 let flows = scenario.flows.iter().map(|flow| Flow { start_within: Duration::ZERO, ..flow.clone() });
                 let at_once = Scenario { flows: flows.collect(), ..scenario.clone() };
                 [scenario, at_once].map(|scenario| {
-                    let flow = crate::world::run(&scenario).unwrap().flows.remove(0);
+                    let flow = crate::running::run(&scenario).unwrap().flows.remove(0);
                     (flow.start, flow.sent, flow.rtts)
                 })
             });
