@@ -53,6 +53,8 @@ pub enum Join {
     Marked,
     /// A line alone.
     Line,
+    /// A line with a few marks, so that lines are told apart by more than their colour.
+    Spaced,
     /// A line of steps: each value holds until the next.
     Steps,
     /// Marks alone.

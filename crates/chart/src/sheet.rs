@@ -176,19 +176,31 @@ fn draw(line: &Line, colour: &str, horizontal: &Axis, vertical: &Axis) -> String
 
 /// Charts side by side, two in a row, under a title.
 pub fn sheet(title: &str, charts: &[Chart]) -> String {
+    const HEAD: f64 = 36.0;
     let rows = charts.len().div_ceil(2) as f64;
-    let (width, height) = (2.0 * WIDTH, rows * HEIGHT + 36.0);
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
-         role=\"img\"><title>{0}</title><style>text{{font:12px sans-serif;fill:#333}}.title{{font-weight:bold}}.head{{font:bold 15px \
-         sans-serif}}.grid{{stroke:#ddd}}.zero{{stroke:#888}}.line{{fill:none;stroke-width:1.8}}</style><rect width=\"100%\" \
-         height=\"100%\" fill=\"#fff\"/><text x=\"16\" y=\"24\" class=\"head\">{0}</text>\n",
-        escape(title)
-    );
-    for (place, chart) in charts.iter().enumerate() {
-        svg += &chart.render((place % 2) as f64 * WIDTH, (place / 2) as f64 * HEIGHT + 36.0);
+    let head = format!("<text x=\"16\" y=\"24\" class=\"head\">{}</text>\n", escape(title));
+    let placed = charts.iter().enumerate().map(|(place, chart)| {
+        let (column, row) = ((place % 2) as f64, (place / 2) as f64);
+        chart.render(column * WIDTH, row * HEIGHT + HEAD)
+    });
+    picture(title, 2.0 * WIDTH, rows * HEIGHT + HEAD, &(head + &placed.collect::<String>()))
+}
+
+impl Chart {
+    /// It alone, as a picture that has its title.
+    pub fn alone(&self) -> String {
+        picture(&self.title, WIDTH, HEIGHT, &self.render(0.0, 0.0))
     }
-    svg + "</svg>\n"
+}
+
+fn picture(title: &str, width: f64, height: f64, drawn: &str) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+         role=\"img\"><title>{}</title><style>text{{font:12px sans-serif;fill:#333}}.title{{font-weight:bold}}.head{{font:bold 15px \
+         sans-serif}}.grid{{stroke:#ddd}}.zero{{stroke:#888}}.line{{fill:none;stroke-width:1.8}}</style><rect width=\"100%\" \
+         height=\"100%\" fill=\"#fff\"/>{drawn}</svg>\n",
+        escape(title)
+    )
 }
 
 #[cfg(test)]
@@ -215,5 +227,11 @@ mod tests {
     #[test]
     fn nothing_to_show_is_said() {
         assert!(sheet("t", &[chart(false, vec![(1.0, None)])]).contains("nothing to show"));
+    }
+
+    #[test]
+    fn a_chart_alone_says_its_title_once() {
+        let svg = chart(false, vec![(1.0, Some(1.0)), (2.0, Some(2.0))]).alone();
+        assert_eq!((svg.matches("x &amp; y</text>").count(), svg.matches("<title>x &amp; y").count()), (1, 1), "{svg}");
     }
 }

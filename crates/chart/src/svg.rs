@@ -20,6 +20,15 @@ pub struct Size {
     pub height: f64,
 }
 
+/// The least that the ends of linear axes are, so that pictures can be compared, or grow without moving. Unit: the axes'.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reach {
+    /// To the right.
+    pub x: f64,
+    /// Upwards.
+    pub y: f64,
+}
+
 /// Where the values of an axis are in the picture.
 struct Span {
     scale: Scale,
@@ -52,6 +61,10 @@ impl Span {
     }
 }
 
+fn reached(scale: Scale, end: f64) -> Option<f64> {
+    (scale == Scale::Linear).then_some(end)
+}
+
 /// The range of an axis: from zero, or from the least that is above it.
 fn range(scale: Scale, values: impl Iterator<Item = f64>) -> (f64, f64) {
     let values: Vec<_> = values.filter(|value| value.is_finite()).collect();
@@ -82,12 +95,17 @@ fn bar(point: &Point) -> Option<(f64, f64)> {
 
 /// The plot alone.
 pub fn draw(plot: &Plot, size: Size, ground: Ground) -> String {
+    draw_within(plot, size, ground, Reach::default())
+}
+
+/// The same with axes that reach at least so far.
+pub fn draw_within(plot: &Plot, size: Size, ground: Ground, reach: Reach) -> String {
     let mut svg = String::new();
     let label = escape(&format!("{}: {} by {}", plot.title, plot.y.label, plot.x.label));
     let Size { width, height } = size;
     // Writing to a String never fails.
     let _ = write!(svg, r#"<svg viewBox="0 0 {width} {height}" role="img" aria-label="{label}">"#)
-        .and_then(|()| body(&mut svg, plot, 0.0, size, ground))
+        .and_then(|()| body(&mut svg, plot, 0.0, size, ground, reach))
         .and_then(|()| svg.write_str("</svg>\n"));
     svg
 }
@@ -129,7 +147,7 @@ pub fn card(plot: &Plot, source: &str, footer: &str) -> String {
         source = escape(source),
         legend = keys,
     );
-    let _ = body(&mut svg, plot, top, Size { width, height: below }, Ground::Card);
+    let _ = body(&mut svg, plot, top, Size { width, height: below }, Ground::Card, Reach::default());
     svg + &footer + "</svg>\n"
 }
 
@@ -202,7 +220,7 @@ fn key(svg: &mut String, series: &Series, ink: &Ink, is_reference: bool) -> Resu
     }
     match (is_reference, series.join) {
         (true, _) => mark(svg, ink, 14.0, 5.0, 4.5, true, ""),
-        (false, Join::Marked | Join::None) => mark(svg, ink, 14.0, 5.0, 4.0, false, ""),
+        (false, Join::Marked | Join::Spaced | Join::None) => mark(svg, ink, 14.0, 5.0, 4.0, false, ""),
         (false, _) => Ok(()),
     }
 }
@@ -222,17 +240,21 @@ fn mark(svg: &mut String, ink: &Ink, x: f64, y: f64, r: f64, is_hollow: bool, te
     svg.write_str("</path>")
 }
 
-fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground) -> Result {
+fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground, reach: Reach) -> Result {
     let (dim, line, axis) = greys(ground);
     let drawn = || plot.series.iter().chain(&plot.references).flat_map(|series| &series.points);
     let (first, last) = match plot.x.marks.as_slice() {
-        [] => range(plot.x.scale, drawn().flat_map(|point| [point.x, point.x + point.x_margin.unwrap_or(0.0)])),
+        [] => {
+            let ends = drawn().flat_map(|point| [point.x, point.x + point.x_margin.unwrap_or(0.0)]);
+            range(plot.x.scale, ends.chain(reached(plot.x.scale, reach.x)))
+        }
         marks => around(&plot.x, marks, plot.series.iter().flat_map(|series| &series.points).map(|point| point.x)),
     };
     let is_beside = |x: f64| (first..=last).contains(&x);
     let limits: Vec<_> = plot.limits.iter().filter(|limit| is_beside(limit.x)).collect();
     let values = drawn().filter(|point| is_beside(point.x)).flat_map(|point| ends(point, plot.y.scale));
-    let (low, high) = range(plot.y.scale, values.chain(limits.iter().flat_map(|limit| [limit.must, limit.goal])));
+    let values = values.chain(limits.iter().flat_map(|limit| [limit.must, limit.goal]));
+    let (low, high) = range(plot.y.scale, values.chain(reached(plot.y.scale, reach.y)));
     let bottom = size.height - BOTTOM;
     let mut y = Span { scale: plot.y.scale, low, high, from: bottom, to: top + 24.0 };
     // What can be at most 1 needs no room above it.
@@ -268,9 +290,12 @@ fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground) -> 
         write!(svg, r#"<path d="M{:.1} {goal:.1}h18" stroke="{axis}"{GOAL}/>"#, at - 9.0)?;
     }
     // Ours on top.
-    for series in plot.series.iter().rev() {
+    for (place, series) in plot.series.iter().enumerate().rev() {
         let ink = look(series, ground);
         join(svg, series, &ink, &x, &y)?;
+        if series.join == Join::Spaced {
+            spaced(svg, series, &ink, (&x, &y), place as f64 / plot.series.len() as f64)?;
+        }
         for point in series.points.iter().filter(|point| x.holds(point.x)) {
             margins(svg, point, &ink, &x, &y)?;
             for seed in point.seeds.iter().filter(|seed| y.holds(**seed)) {
@@ -290,6 +315,22 @@ fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground) -> 
         let ink = look(series, ground);
         for point in series.points.iter().filter(|point| x.holds(point.x) && y.holds(point.y.mean)) {
             mark(svg, &ink, x.at(point.x), y.at(point.y.mean), 6.0, true, &point.text)?;
+        }
+    }
+    Ok(())
+}
+
+/// Marks along a line, a tenth of the picture apart. They begin `part` of that distance later, so that those of lines that run together
+/// do not cover each other.
+fn spaced(svg: &mut String, series: &Series, ink: &Ink, (x, y): (&Span, &Span), part: f64) -> Result {
+    let apart = (x.high - x.low) / 10.0;
+    let mut next = x.low + apart * (0.5 + part);
+    for point in &series.points {
+        if point.x >= next {
+            mark(svg, ink, x.at(point.x), y.at(point.y.mean), 3.6, false, &point.text)?;
+            while point.x >= next {
+                next += apart;
+            }
         }
     }
     Ok(())
@@ -416,6 +457,47 @@ mod tests {
             assert_eq!(svg.contains(&format!("<title>{words}</title>")), is_drawn, "{words}: {svg}");
         }
         assert_eq!((svg.matches(MUST).count(), svg.matches(GOAL).count()), (1, 1), "{svg}");
+    }
+
+    #[test]
+    fn lines_with_a_few_marks_have_them_at_other_places() {
+        let series = |ink: &str| Series {
+            ink: ink.into(),
+            join: Join::Spaced,
+            points: (0..1000).map(|at| Point::bare(f64::from(at), 0.5)).collect(),
+            ..plot().series.remove(0)
+        };
+        let x = Axis { marks: Vec::new(), ..plot().x };
+        let plot = Plot {
+            x,
+            series: vec![series("cubic"), series("bbr")],
+            references: Vec::new(),
+            limits: Vec::new(),
+            ..plot()
+        };
+        let svg = draw(&plot, Size { width: 400.0, height: 300.0 }, Ground::Card);
+        let marks: Vec<_> = svg.split("<path d=\"").filter(|path| path.contains("stroke-width=\"1.6\"")).collect();
+        assert!((16..=20).contains(&marks.len()), "{}", marks.len());
+        let mut places: Vec<_> = marks.iter().map(|mark| mark[1..].split(' ').next().unwrap()).collect();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), marks.len(), "{places:?}");
+    }
+
+    #[test]
+    fn axes_reach_as_far_as_they_are_told() {
+        let plot = Plot { x: Axis { marks: Vec::new(), ..plot().x }, limits: Vec::new(), ..plot() };
+        let (size, ground) = (Size { width: 400.0, height: 300.0 }, Ground::Page);
+        let last = |reach| {
+            let svg = draw_within(&plot, size, ground, reach);
+            let texts =
+                svg.split("fill=\"var(--dim)\">").skip(1).filter_map(|text| text.split('<').next()?.parse().ok());
+            texts.fold(0.0, f64::max)
+        };
+        assert_eq!(
+            (last(Reach::default()), last(Reach { x: 30.0, y: 0.0 }), last(Reach { x: 0.0, y: 80.0 })),
+            (6.0, 30.0, 80.0)
+        );
     }
 
     #[test]
