@@ -3,7 +3,6 @@
 
 mod advice;
 #[cfg(target_os = "linux")]
-mod columns;
 #[cfg(target_os = "linux")]
 mod lab;
 mod program;

@@ -2,11 +2,9 @@
 //! would have measured. One set of scenarios, measures and promises judges both.
 
 mod outcome;
-mod page;
 mod translate;
 
 pub use outcome::{KERNEL, run};
-pub use page::page;
 pub use translate::{Prepare, control};
 
 use crate::check;

@@ -1,6 +1,23 @@
-//! A simulation over a path as people write it: by the options of `pcc-lab sim`, and by the arguments of Python's `simulate`.
+//! A simulation over a path as people write it: by the options of `pcc-lab sim`, by the arguments of Python's `simulate`, and in
+//! the playground.
+//!
+//! | file | what it answers |
+//! |---|---|
+//! | `lib` | how options become senders over a path |
+//! | `told` | the table and the JSON of a run |
+//! | `page` | a run over time, as pictures and as a page |
+//! | `rehearsal`, `rehearsed` | what a utility does in a simulation of real senders |
+//! | `findings` | what a computation finds out about a utility, as text and as JSON |
+//! | `drawing` | a utility as a picture |
 
+pub mod drawing;
+pub mod findings;
+pub mod page;
 pub mod rehearsal;
+mod rehearsed;
+mod told;
+
+pub use told::Told;
 
 use core::time::Duration;
 use pcc::utility::Utility;

@@ -3,8 +3,10 @@
 //! * [`finding`] is what a look at a computer or a path has shown.
 //! * [`provenance`] tells who measured, by which build and command.
 //! * [`prometheus`] writes figures for machines that watch.
+//! * [`columns`] makes tables for people.
 //! * [`escape`](escape::escape) makes the text of strangers safe on a page.
 
+pub mod columns;
 pub mod escape;
 pub mod finding;
 pub mod prometheus;

@@ -1,11 +1,11 @@
 //! `pcc-lab check`: stored results against what is promised.
 
 use super::bench::Stored;
-use crate::columns::{Column, aligned};
 use crate::exit::Failure as Exit;
 use pcc_chart::axis::{number, number_beside};
 use pcc_lab::check::{self, Checked, NotJudged, Verdict};
 use pcc_lab::summary;
+use pcc_report::columns::{Column, aligned};
 use std::io::Write as _;
 
 /// Judge stored results by the promises; runs nothing

@@ -2,7 +2,6 @@
 
 use super::bench::{self, Wanted};
 use super::progress::{Meter, about};
-use crate::columns::{Column, aligned};
 use crate::exit::{Failure as Exit, misuse};
 use crate::interrupt::Interrupt;
 use crate::say::say;
@@ -16,6 +15,7 @@ use pcc_lab::scenario::{Run, Scenario, Selection};
 use pcc_lab::sight::{self, Hidden, Seen};
 use pcc_lab::store::Store;
 use pcc_lab::summary::{self, Cell};
+use pcc_report::columns::{Column, aligned};
 use pcc_stats::Mean;
 use std::io::Write;
 use std::path::{Path, PathBuf};

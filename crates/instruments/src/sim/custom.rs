@@ -1,11 +1,11 @@
 //! A path and who sends over it, as the command line says.
 
-use super::table::Told;
 use super::{Ours, Run};
 use crate::exit::{misuse, misused};
 use crate::reserved::Reserved;
-use pcc_lab::{each_at_once, model};
-use pcc_play::{Play, Refused};
+use pcc_lab::each_at_once;
+use pcc_play::page::page as drawn;
+use pcc_play::{Play, Refused, Told};
 use pcc_report::provenance::Source;
 use pcc_sim::{Control, Harm, Results, Scenario};
 use std::io::Write as _;
@@ -58,7 +58,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     if let (Some(page), Some(told), Some(results)) = (page, told.first(), results.first()) {
         let (scenario, text) = (told.scenario(), told.text());
         let provenance = crate::program::provenance(Source::Simulator, vec![scenario.seed])?;
-        page.write(&model::page(scenario, results, names, &text, &provenance))?;
+        page.write(&drawn(scenario, results, names, &text, &provenance))?;
     }
     Ok(())
 }

@@ -3,7 +3,6 @@
 mod custom;
 mod scenarios;
 mod score;
-mod table;
 
 use crate::exit::misuse;
 use clap::builder::PossibleValuesParser;

@@ -1,13 +1,13 @@
 //! `pcc-lab sim score`: what is promised, as far as a simulation can judge it.
 
 use super::Ours;
-use crate::columns::{Column, aligned};
 use crate::exit::{Failure, misuse};
 use anyhow::anyhow;
 use pcc_chart::axis::{number, number_beside};
 use pcc_command::Objective;
 use pcc_lab::campaign::Shard;
 use pcc_lab::each_at_once;
+use pcc_report::columns::{Column, aligned};
 use pcc_sim::score::{self, Form, Judged, Problem, ROWS, Row, Size};
 use std::io::Write as _;
 

@@ -1,7 +1,7 @@
 use super::course::Course;
-use super::findings;
 use crate::exit::misused;
 use anyhow::ensure;
+use pcc_play::findings;
 use pcc_play::rehearsal::Rehearsal;
 use pcc_utility::Findings;
 use std::io::Write as _;

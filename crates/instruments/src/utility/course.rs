@@ -32,14 +32,7 @@ impl Course {
 
     /// The path as one shared queue, as it is at its first moment.
     pub(super) fn bottleneck(&self) -> anyhow::Result<Bottleneck> {
-        self.link.links(1).map_err(misused)?;
-        let way = &self.link.down.conditions;
-        Ok(Bottleneck {
-            capacity: way.rate,
-            base_rtt: self.link.rtt(),
-            buffer: way.rate.time_for(way.buffer),
-            loss: way.loss.mean(),
-        })
+        pcc_play::findings::bottleneck(&self.link).map_err(misused)
     }
 
     /// Whether the path changes with time, which the analysis does not know.

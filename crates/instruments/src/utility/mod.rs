@@ -2,11 +2,8 @@
 
 mod check;
 mod course;
-mod drawing;
-mod findings;
 mod list;
 mod plot;
-mod rehearsed;
 mod show;
 
 /// Utilities: what PCC strives for

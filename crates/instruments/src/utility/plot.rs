@@ -1,9 +1,9 @@
 use super::course::Course;
-use super::drawing::{MOST_SENDERS, drawing, first_line};
-use super::findings;
 use crate::exit::misuse;
 use crate::reserved::Reserved;
 use pcc_chart::page::page;
+use pcc_play::drawing::{MOST_SENDERS, drawing, first_line};
+use pcc_play::findings;
 use pcc_report::escape::escape;
 use pcc_report::provenance::Source;
 use pcc_utility::Findings;

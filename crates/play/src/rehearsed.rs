@@ -1,6 +1,6 @@
 //! The results of a utility in a simulation: as text and as JSON.
 
-use pcc_play::rehearsal::Rehearsal;
+use crate::rehearsal::Rehearsal;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

@@ -1,16 +1,27 @@
 //! The findings about a utility on a path: as text and as JSON.
 
-use super::rehearsed;
+use crate::rehearsal::Rehearsal;
+use crate::rehearsed;
 use pcc::units::Rate;
 use pcc_chart::axis::{short, significant};
-use pcc_play::rehearsal::Rehearsal;
+use pcc_link::{Impossible, Path};
 use pcc_utility::{Bears, Bottleneck, Disturbance, Equilibria, Findings, Shape, Trap};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
 
+/// A path as one shared queue, as it is at its first moment.
+///
+/// Errors: there can be no such path.
+pub fn bottleneck(path: &Path) -> Result<Bottleneck, Impossible> {
+    path.links(1)?;
+    let way = &path.down.conditions;
+    let (capacity, base_rtt, buffer, loss) = (way.rate, path.rtt(), way.rate.time_for(way.buffer), way.loss.mean());
+    Ok(Bottleneck { capacity, base_rtt, buffer, loss })
+}
+
 /// For people.
-pub(super) fn text(found: &Findings, rehearsal: Option<&Rehearsal>) -> String {
+pub fn text(found: &Findings, rehearsal: Option<&Rehearsal>) -> String {
     let mut text = String::new();
     let Bottleneck { capacity, base_rtt, buffer, loss } = found.path;
     let (rtt, buffer) = (ms(base_rtt), ms(buffer));
@@ -97,7 +108,7 @@ fn bears_text(found: &Findings) -> String {
 }
 
 /// For programs: `link` is the path as it was written.
-pub(super) fn json(found: &Findings, link: &str, rehearsal: Option<&Rehearsal>) -> Value {
+pub fn json(found: &Findings, link: &str, rehearsal: Option<&Rehearsal>) -> Value {
     let shapes = found.shapes.iter().map(|(place, shape)| {
         json!({
             "before": place,
@@ -212,17 +223,17 @@ fn range((from, to): (Duration, Duration)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcc_command::Objective;
+    use pcc_utility::Aim;
 
     fn findings(written: &str) -> Findings {
-        let objective = Objective { utility: Some(written.parse().unwrap()), ..Objective::default() };
+        let aim = Aim::new(written, written, None, &[]).unwrap();
         let path = Bottleneck {
             capacity: Rate::from_mbit(100.0),
             base_rtt: Duration::from_millis(30),
             buffer: Duration::from_millis(30),
             loss: 0.0,
         };
-        Findings::of(objective.aim().unwrap(), path, &[1, 10])
+        Findings::of(aim, path, &[1, 10])
     }
 
     #[test]

@@ -2,13 +2,15 @@
 
 /// A column: on which side its words stand, and the width that it has at least.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Column {
+pub enum Column {
+    /// Words end where they are long.
     Left(usize),
+    /// Numbers end below each other.
     Right(usize),
 }
 
 /// Rows below each other, with two spaces between columns.
-pub(crate) fn aligned(columns: &[Column], rows: &[Vec<String>]) -> String {
+pub fn aligned(columns: &[Column], rows: &[Vec<String>]) -> String {
     let widest = |place: usize| rows.iter().filter_map(|row| Some(row.get(place)?.chars().count())).max().unwrap_or(0);
     let widths: Vec<usize> = columns
         .iter()

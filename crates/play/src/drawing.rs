@@ -7,7 +7,7 @@ use pcc_chart::sheet::{Chart, Line, sheet};
 use pcc_utility::{Aim, Bears, Bottleneck, Disturbance, Game, Settled};
 
 /// The most senders that are drawn.
-pub(super) const MOST_SENDERS: u32 = 50;
+pub const MOST_SENDERS: u32 = 50;
 /// Rates of the drawings of what is borne. Unit: Mbit/s.
 const RATES: (f64, f64) = (0.1, 10_000.0);
 const STEPS: u32 = 60;
@@ -16,16 +16,25 @@ const STEPS: u32 = 60;
 type Value = fn(&Settled) -> f64;
 
 /// All of it as SVG.
-pub(super) fn drawing(aim: &Aim, path: Bottleneck) -> String {
-    let game = aim.game(path);
-    let title = format!(
+pub fn drawing(aim: &Aim, path: Bottleneck) -> String {
+    sheet(&title(aim, path), &charts(aim, path))
+}
+
+/// The utility, the path and the law.
+fn title(aim: &Aim, path: Bottleneck) -> String {
+    format!(
         "{} on {} Mbit/s, {} ms, {} ms of buffer, by {}",
         first_line(&aim.written),
         short(path.capacity.mbit()),
         short(path.base_rtt.as_secs_f64() * 1e3),
         short(path.buffer.as_secs_f64() * 1e3),
         aim.law().name()
-    );
+    )
+}
+
+/// One chart a question: what a rate is worth, how much loss is borne, and the queue and the loss where senders settle.
+pub fn charts(aim: &Aim, path: Bottleneck) -> [Chart; 4] {
+    let game = aim.game(path);
     let settled: Vec<(f64, Option<Settled>)> =
         (1..=MOST_SENDERS).map(|senders| (f64::from(senders), game.settle(senders).stable.first().copied())).collect();
     let by_number = |title: &str, of: Vec<(&str, Value)>| {
@@ -34,18 +43,15 @@ pub(super) fn drawing(aim: &Aim, path: Bottleneck) -> String {
         };
         Chart { title: title.into(), along: "senders", log: false, lines: of.into_iter().map(line).collect() }
     };
-    sheet(
-        &title,
-        &[
-            worth(&game),
-            borne(&game),
-            by_number(
-                "Standing queue where they settle, ms",
-                vec![("least", |one| one.queue.0.as_secs_f64() * 1e3), ("most", |one| one.queue.1.as_secs_f64() * 1e3)],
-            ),
-            by_number("Loss where they settle, %", vec![("all loss", |one| one.loss * 100.0)]),
-        ],
-    )
+    [
+        worth(&game),
+        borne(&game),
+        by_number(
+            "Standing queue where they settle, ms",
+            vec![("least", |one| one.queue.0.as_secs_f64() * 1e3), ("most", |one| one.queue.1.as_secs_f64() * 1e3)],
+        ),
+        by_number("Loss where they settle, %", vec![("all loss", |one| one.loss * 100.0)]),
+    ]
 }
 
 /// The worth of each rate to a lone sender, by the queue before it.
@@ -97,7 +103,7 @@ fn borne(game: &Game<'_>) -> Chart {
 }
 
 /// As much of a formula as a title has room for.
-pub(super) fn first_line(written: &str) -> String {
+pub fn first_line(written: &str) -> String {
     const LONGEST: usize = 60;
     let line = written.lines().next().unwrap_or_default();
     if line.chars().count() <= LONGEST { line.into() } else { line.chars().take(LONGEST).chain(['…']).collect() }

@@ -1,12 +1,13 @@
 //! The results of a simulation, as a table and as JSON.
 
-use crate::columns::{Column, aligned};
 use core::time::Duration;
+use pcc_report::columns::{Column, aligned};
 use pcc_sim::{Control, FlowSummary, Harm, Results, Scenario, SecondHalf, jain_together};
 use serde_json::{Value, json};
 
 /// A simulation and what is told of it.
-pub(super) struct Told<'a> {
+#[derive(Debug)]
+pub struct Told<'a> {
     scenario: &'a Scenario,
     results: &'a Results,
     /// Flows by the names that they were given.
@@ -40,13 +41,15 @@ fn name(control: Control) -> String {
 }
 
 impl<'a> Told<'a> {
-    pub(super) fn of((scenario, results): (&'a Scenario, &'a Results), names: &'a [String], harm: Vec<Harm>) -> Self {
+    /// The scenario of [`Staged::seeded`](crate::Staged::seeded), its results, and what PCC costs others, if that was asked.
+    pub fn of((scenario, results): (&'a Scenario, &'a Results), names: &'a [String], harm: Vec<Harm>) -> Self {
         let flow = |(place, name): (usize, &'a String)| (name.as_str(), FlowSummary::of(scenario, results, place));
         let flows = names.iter().enumerate().map(flow).collect();
         Self { scenario, results, flows, late: SecondHalf::of(scenario, results), harm }
     }
 
-    pub(super) fn scenario(&self) -> &'a Scenario {
+    /// The simulation that it is of.
+    pub const fn scenario(&self) -> &'a Scenario {
         self.scenario
     }
 
@@ -55,7 +58,8 @@ impl<'a> Told<'a> {
         self.results.loss_after(Duration::ZERO)
     }
 
-    pub(super) fn text(&self) -> String {
+    /// For people.
+    pub fn text(&self) -> String {
         let Self { scenario, results, late, .. } = self;
         let heads = ["flow", "start s", "Mbit/s", "share", "loss %", "RTT+ p50", "p95 ms", "waste", "done s"];
         let mut rows = vec![heads.map(String::from).to_vec()];
@@ -96,7 +100,8 @@ impl<'a> Told<'a> {
         text
     }
 
-    pub(super) fn json(&self) -> Value {
+    /// For programs: an element of `runs`, as docs/json.md has it.
+    pub fn json(&self) -> Value {
         let Self { scenario, results, late, .. } = self;
         let one = |(name, flow): &(&str, FlowSummary)| {
             json!({
