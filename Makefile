@@ -4,9 +4,9 @@ SHELL := /bin/bash
 with_rust := .ci/with-rust
 # Three at a time once `lint` is through. What takes longest begins first; what downloads, or builds in a directory of its own, goes
 # beside the build of the tests, for whose directory the others wait.
-steps := format lint words tests s2n python_package kernel lab packages stranger vendor capi fuzz docs windows macos aarch64 wasm licences
+steps := format lint words tests s2n python_package kernel lab packages playground stranger vendor capi fuzz docs windows macos aarch64 wasm licences
 
-.PHONY: help demo figures test $(steps) build instruments install install-lab deb rpm static static-aarch64 bench bench-peers busy soak kernel-soak mutants clean
+.PHONY: help demo figures test $(steps) build instruments site install install-lab deb rpm static static-aarch64 bench bench-peers busy soak kernel-soak mutants clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ build: ## Build target/release/pcc, with PCC for the kernel where clang is
 
 instruments: ## Build target/release/pcc-lab, and beside it the pcc that the lab runs
 	$(with_rust) .ci/with-object cargo build --release --locked -p pcc-instruments -p pcc-cli
+
+site: ## The playground as a folder of files, target/site: senders over a path, simulated in a browser
+	$(with_rust) site/make
 
 install: ## Install pcc into ~/.cargo/bin
 	$(with_rust) .ci/with-object cargo install --locked --path crates/cli
