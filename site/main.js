@@ -125,10 +125,12 @@ async function check() {
   if (found.refused) {
     at("verdict").textContent = "not yet";
     at("findings").textContent = found.refused.problem;
+    at("traps").replaceChildren();
     return at("charts").replaceChildren();
   }
   const traps = found.traps.length;
   at("verdict").textContent = traps === 0 ? "no known traps" : traps === 1 ? "1 trap" : `${traps} traps`;
+  at("traps").replaceChildren(...found.traps.map(trap => element("li", {}, trap)));
   at("findings").textContent = found.text;
   at("charts").replaceChildren(...found.charts.map(({ title, svg }) =>
     element("img", { alt: title, src: `data:image/svg+xml,${encodeURIComponent(svg)}` })));

@@ -43,6 +43,9 @@ const BELOW: f64 = 40.0;
 /// Of Okabe and Ito, which nearly everybody can tell apart.
 const COLOURS: [&str; 5] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9"];
 
+/// Of their lines, for `stroke-dasharray`, so that these differ by more than their colour.
+const DASHES: [&str; 5] = ["none", "8 3", "2 3", "9 3 2 3", "4 2"];
+
 /// From values to a place in the drawing.
 struct Axis {
     least: f64,
@@ -108,14 +111,13 @@ impl Chart {
             HEIGHT - 6.0,
             escape(self.along)
         );
-        for ((line, colour), place) in self.lines.iter().zip(COLOURS.iter().cycle()).zip(0u8..) {
-            svg += &draw(line, colour, &horizontal, &vertical);
+        let inks = COLOURS.iter().zip(DASHES).cycle();
+        for ((line, (colour, dash)), place) in self.lines.iter().zip(inks).zip(0u8..) {
+            let look = format!("class=\"line\" style=\"stroke:{colour};stroke-dasharray:{dash}\"");
+            svg += &draw(line, colour, &look, &horizontal, &vertical);
             let at = LEFT + f64::from(place) * (WIDTH - LEFT) / self.lines.len() as f64;
-            let _ = write!(
-                svg,
-                "<text x=\"{at:.1}\" y=\"34\" style=\"fill:{colour}\">\u{2014} {}</text>",
-                escape(&line.name)
-            );
+            let (beside, name) = (at + 28.0, escape(&line.name));
+            let _ = write!(svg, "<path d=\"M{at:.1} 30h24\" {look}/><text x=\"{beside:.1}\" y=\"34\">{name}</text>");
         }
         svg + "</g>\n"
     }
@@ -151,7 +153,7 @@ fn grid(horizontal: &Axis, vertical: &Axis) -> String {
     svg
 }
 
-fn draw(line: &Line, colour: &str, horizontal: &Axis, vertical: &Axis) -> String {
+fn draw(line: &Line, colour: &str, look: &str, horizontal: &Axis, vertical: &Axis) -> String {
     let mut path = String::new();
     let mut pen = 'M';
     for (x, y) in &line.points {
@@ -163,10 +165,7 @@ fn draw(line: &Line, colour: &str, horizontal: &Axis, vertical: &Axis) -> String
             None => pen = 'M',
         }
     }
-    let mut svg = format!(
-        "<path d=\"{path}\" class=\"line\" style=\"stroke:{colour}\"><title>{}</title></path>",
-        escape(&line.name)
-    );
+    let mut svg = format!("<path d=\"{path}\" {look}><title>{}</title></path>", escape(&line.name));
     for (x, y) in &line.marks {
         let (x, y) = (horizontal.at(*x), vertical.at(*y));
         let _ = write!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" style=\"fill:{colour}\"/>");
