@@ -37,6 +37,10 @@ export function unfragment(text) {
 /// A word that a shell takes for this text.
 const quoted = word => /^[\w\-./=,:%]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
+/// A time without a fraction, which options of the tool do not take.
+const whole = time => time.trim().replace(/^([\d.]*\.\d+)(s|ms)$/, (_, number, unit) =>
+  `${Math.round(number * (unit === "s" ? 1e6 : 1e3))}us`);
+
 /// The command that has the same figures.
 export function command(fields) {
   const words = ["pcc-lab", "sim", "--link", fields.path.trim(), "--flows", fields.flows.trim()];
@@ -46,7 +50,7 @@ export function command(fields) {
   const set = fields.set.split(/[\s,]+/).filter(Boolean).join(",");
   if (set) words.push("--set", set);
   if (fields.ecn) words.push("--ecn");
-  words.push("--time-limit", fields.time.trim(), "--seed", fields.seed.trim());
+  words.push("--time-limit", whole(fields.time), "--seed", fields.seed.trim());
   return words.map(quoted).join(" ");
 }
 

@@ -43,7 +43,7 @@ const BELOW: f64 = 40.0;
 /// Of Okabe and Ito, which nearly everybody can tell apart.
 const COLOURS: [&str; 5] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9"];
 
-/// Of their lines, for `stroke-dasharray`, so that these differ by more than their colour.
+/// The dashes of lines, for `stroke-dasharray`: lines differ by more than their colour.
 const DASHES: [&str; 5] = ["none", "8 3", "2 3", "9 3 2 3", "4 2"];
 
 /// From values to a place in the drawing.

@@ -64,6 +64,13 @@ pub struct Refused {
     pub problem: String,
 }
 
+impl Refused {
+    /// This option, for this reason.
+    pub fn new(option: &'static str, problem: impl ToString) -> Self {
+        Self { option, problem: problem.to_string() }
+    }
+}
+
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.option, self.problem)
@@ -115,20 +122,21 @@ impl Play<'_> {
     ///
     /// Errors: an option that cannot be read, or that does not fit the others.
     pub fn stage(&self) -> Result<Staged, Refused> {
-        let path = self.path.parse().map_err(|error| refused("path", error))?;
-        let then = |text: &String| text.parse::<Path>().map_err(|error| refused("then", format!("{text}: {error}")));
+        let path = self.path.parse().map_err(|error| Refused::new("path", error))?;
+        let then =
+            |text: &String| text.parse::<Path>().map_err(|error| Refused::new("then", format!("{text}: {error}")));
         let beyond = self.then.iter().map(then).collect::<Result<Vec<_>, _>>()?;
         let queue = self.queue.map_or(Ok(Queue::default()), |name| {
             Queue::by_name(name).ok_or_else(|| {
                 let known = Queue::NAMES.map(|(name, _)| name).join(", ");
-                refused("queue", format!("there is no queue {name}: choose from {known}"))
+                Refused::new("queue", format!("there is no queue {name}: choose from {known}"))
             })
         })?;
-        let policer = |text: &str| text.parse().map_err(|error| refused("policer", format!("{text}: {error}")));
+        let policer = |text: &str| text.parse().map_err(|error| Refused::new("policer", format!("{text}: {error}")));
         let policer = self.policer.map(policer).transpose()?;
         if self.time.is_zero() || self.time > LONGEST {
             let problem = format!("{:?} cannot be simulated: choose more than 0 and at most 24 h", self.time);
-            return Err(refused("time", problem));
+            return Err(Refused::new("time", problem));
         }
         let (names, flows) = self.flows(beyond.len() + 1)?;
         let scenario = Scenario { beyond, queue, policer, ..Scenario::new(path, flows, 0, self.time) };
@@ -137,11 +145,11 @@ impl Play<'_> {
 
     /// The senders and their names, before so many bottlenecks.
     fn flows(&self, bottlenecks: usize) -> Result<(Vec<String>, Vec<Flow>), Refused> {
-        let Cast(mut flows) = Cast::parse(self.flows, self.read).map_err(|error| refused("flows", error))?;
+        let Cast(mut flows) = Cast::parse(self.flows, self.read).map_err(|error| Refused::new("flows", error))?;
         let names = Cast::names(self.flows, self.read);
         if self.aim.is_some() && flows.iter().all(|flow| flow.control != Control::Pcc) {
             let problem = "a utility or a law steers PCC, and none of these is PCC: leave out one of the two";
-            return Err(refused("flows", problem));
+            return Err(Refused::new("flows", problem));
         }
         for (flow, name) in flows.iter_mut().zip(&names) {
             if flow.via.1 != usize::MAX && flow.via.1 >= bottlenecks {
@@ -149,7 +157,7 @@ impl Play<'_> {
                 let problem = format!(
                     "via={first}..{last}, and there are {bottlenecks} bottlenecks: each path of `then` adds one"
                 );
-                return Err(refused("flows", problem));
+                return Err(Refused::new("flows", problem));
             }
             if flow.latest_start() >= self.time {
                 let problem = format!(
@@ -158,7 +166,7 @@ impl Play<'_> {
                     flow.latest_start(),
                     self.time
                 );
-                return Err(refused("flows", problem));
+                return Err(Refused::new("flows", problem));
             }
             flow.ecn |= self.ecn;
             if let Some(aim) = self.aim {
@@ -167,10 +175,6 @@ impl Play<'_> {
         }
         Ok((names, flows))
     }
-}
-
-fn refused(option: &'static str, problem: impl ToString) -> Refused {
-    Refused { option, problem: problem.to_string() }
 }
 
 #[cfg(test)]

@@ -60,16 +60,15 @@ impl<'a> Course<'a> {
         let of = |series: &&[Sample]| {
             let over = series.last().map_or(0, |last| (last.at.as_nanos() / window.as_nanos()) as usize);
             let mut windows = vec![Window::default(); over.min(steps)];
-            let mut before = (0, 0);
+            let mut before = 0;
             for sample in *series {
                 let place = (sample.at.as_nanos().saturating_sub(1) / window.as_nanos()) as usize;
-                let now = (sample.sent.packets, sample.sent.lost.saturating_sub(sample.sent.spurious));
+                let lost = sample.sent.lost.saturating_sub(sample.sent.spurious);
                 if let Some(window) = windows.get_mut(place) {
                     window.delivered += sample.delivered;
-                    window.sent += now.0 - before.0;
-                    window.lost += now.1.saturating_sub(before.1);
+                    window.lost += lost.saturating_sub(before);
                 }
-                before = now;
+                before = lost;
             }
             windows
         };
@@ -95,7 +94,7 @@ impl<'a> Course<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     delivered: Bytes,
-    sent: u64,
+    /// Packets that the sender gave up on.
     lost: u64,
 }
 
@@ -105,9 +104,12 @@ pub fn plots(course: &Course<'_>) -> Vec<Plot> {
     let steps = windows.iter().map(Vec::len).min().unwrap_or(0);
     let rate =
         |flow: usize, step: usize| Some(Rate::from_volume(windows[flow][step].delivered, course.window()).mbit());
+    // Not of the packets that were sent meanwhile: a sender that slows down hears of more losses than it sends packets.
     let loss = |flow: usize, step: usize| {
-        let Window { sent, lost, .. } = windows[flow][step];
-        (sent > 0).then(|| 100.0 * lost as f64 / sent as f64)
+        let Window { delivered, lost } = windows[flow][step];
+        let lost = (lost * course.scenario.flows[flow].packet().get()) as f64;
+        let resolved = delivered.get() as f64 + lost;
+        (resolved > 0.0).then(|| 100.0 * lost / resolved)
     };
     let goes_down = |flow: usize| !course.scenario.flows[flow].back;
     let share = |flow: usize, step: usize| {
@@ -118,7 +120,7 @@ pub fn plots(course: &Course<'_>) -> Vec<Plot> {
     let mut plots = vec![
         plot("Delivery rate, by whole packets", "Mbit/s", course.lines(rate, steps)),
         waits(course.waits),
-        plot("Loss, of the packets that were sent", "%", course.lines(loss, steps)),
+        plot("Loss, of what arrived or was lost", "%", course.lines(loss, steps)),
     ];
     if (0..windows.len()).filter(|flow| goes_down(*flow)).count() > 1 {
         plots.push(plot("Share of what all delivered", "share", course.lines(share, steps)));
@@ -201,6 +203,29 @@ mod tests {
             let inks: Vec<_> = plot.series.iter().map(|series| ink(&series.ink)).collect();
             assert_eq!(inks, [ink("pcc"), ink("flow-0"), ink("cubic")], "{}", plot.title);
         }
+    }
+
+    #[test]
+    fn losses_are_at_most_all_that_was_on_the_way() {
+        let play = crate::Play {
+            path: "clean",
+            then: &[],
+            flows: "pcc/loss-resilient cubic bbr reno",
+            read: &crate::read,
+            aim: None,
+            queue: None,
+            ecn: false,
+            policer: None,
+            time: Duration::from_secs(5),
+        };
+        let scenario = play.stage().unwrap().seeded(1);
+        let results = pcc_sim::run(&scenario).unwrap();
+        let plots = plots(&Course::of(&scenario, &results, &names(&["pcc", "cubic", "bbr", "reno"])));
+        let losses: Vec<_> = plots[2].series.iter().flat_map(|line| &line.points).map(|point| point.y.mean).collect();
+        assert!(
+            losses.iter().all(|loss| (0.0..=100.0).contains(loss)) && losses.iter().any(|loss| *loss > 20.0),
+            "{losses:?}"
+        );
     }
 
     #[test]

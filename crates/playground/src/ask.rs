@@ -38,7 +38,7 @@ enum Question {
 impl Playground {
     /// The answer to a question; `{"refused": …}` if it cannot be answered.
     pub fn answer(&mut self, question: &str) -> String {
-        let question = serde_json::from_str(question).map_err(|error| refused("question", &error.to_string()));
+        let question = serde_json::from_str(question).map_err(|error| Refused::new("question", error));
         let answer = question.and_then(|question| self.reply(question));
         let told = |Refused { option, problem }| json!({ "refused": { "option": option, "problem": problem } });
         answer.unwrap_or_else(told).to_string()
@@ -62,12 +62,8 @@ impl Playground {
     }
 
     fn run(&mut self) -> Result<&mut Run, Refused> {
-        self.run.as_mut().ok_or_else(|| refused("question", "there is no run: stage one"))
+        self.run.as_mut().ok_or_else(|| Refused::new("question", "there is no run: stage one"))
     }
-}
-
-pub(crate) fn refused(option: &'static str, problem: &str) -> Refused {
-    Refused { option, problem: problem.to_owned() }
 }
 
 fn words() -> Value {

@@ -1,6 +1,5 @@
 //! A utility on a path, by computation: its words, its picture and its traps.
 
-use crate::ask::refused;
 use crate::run::aim;
 use pcc_link::Path;
 use pcc_play::findings;
@@ -25,10 +24,10 @@ const SENDERS: [u32; 4] = [1, 2, 5, 10];
 
 /// Errors: the utility is none, or there can be no such path.
 pub(crate) fn answer(check: &Check) -> Result<Value, Refused> {
-    let fair = || Aim::new("fair", "fair", None, &[]).map_err(|error| refused("utility", &error.to_string()));
+    let fair = || Aim::new("fair", "fair", None, &[]).map_err(|error| Refused::new("utility", error));
     let aim = aim(&check.utility, &check.law, &check.set)?.map_or_else(fair, Ok)?;
-    let path: Path = check.path.trim().parse().map_err(|error| refused("path", &format!("{error}")))?;
-    let bottleneck = findings::bottleneck(&path).map_err(|error| refused("path", &error.to_string()))?;
+    let path: Path = check.path.trim().parse().map_err(|error| Refused::new("path", error))?;
+    let bottleneck = findings::bottleneck(&path).map_err(|error| Refused::new("path", error))?;
     let charts = drawing::charts(&aim, bottleneck).map(|chart| json!({ "title": chart.title, "svg": chart.alone() }));
     let found = Findings::of(aim, bottleneck, &SENDERS);
     let told = findings::json(&found, &path.to_string(), None);

@@ -1,6 +1,5 @@
 //! A run of senders over a path: in stretches, with pictures of all so far.
 
-use crate::ask::refused;
 use core::time::Duration;
 use pcc::utility::Utility;
 use pcc_chart::ink::Ground;
@@ -63,18 +62,17 @@ pub(crate) fn aim(utility: &str, law: &str, set: &str) -> Result<Option<Aim>, Re
         return Ok(None);
     }
     let utility = utility.unwrap_or("fair");
-    read(utility).map_err(|problem| refused("utility", &problem))?;
-    let law: Option<LawChoice> =
-        law.map(str::parse).transpose().map_err(|error| refused("law", &format!("{error}")))?;
+    read(utility).map_err(|problem| Refused::new("utility", problem))?;
+    let law: Option<LawChoice> = law.map(str::parse).transpose().map_err(|error| Refused::new("law", error))?;
     let set = set.iter().flat_map(|all| all.split([',', ' '])).filter(|one| !one.is_empty());
-    let set = set.map(|one| one.parse().map_err(|problem: String| refused("set", &problem)));
+    let set = set.map(|one| one.parse().map_err(|problem: String| Refused::new("set", problem)));
     let set = set.collect::<Result<Vec<_>, _>>()?;
     let at = |error: &AimError| match error {
         AimError::Utility(_) => "utility",
         AimError::Law(_) if set.is_empty() => "law",
         _ => "set",
     };
-    Aim::new(utility, utility, law.as_ref(), &set).map(Some).map_err(|error| refused(at(&error), &error.to_string()))
+    Aim::new(utility, utility, law.as_ref(), &set).map(Some).map_err(|error| Refused::new(at(&error), error))
 }
 
 /// A run.
@@ -99,14 +97,15 @@ impl Run {
     /// Errors: an option that cannot be read, or that does not fit the others.
     pub(crate) fn stage(options: &Options) -> Result<Self, Refused> {
         let aim = aim(&options.utility, &options.law, &options.set)?;
-        let time = duration(options.time.trim()).map_err(|problem| refused("time", &problem))?;
+        let time = duration(options.time.trim()).map_err(|problem| Refused::new("time", problem))?;
         if time > LONGEST {
             let problem =
                 format!("{time:?} is too long for a page: at most {} s; `pcc-lab sim` takes 24 h", LONGEST.as_secs());
-            return Err(refused("time", &problem));
+            return Err(Refused::new("time", problem));
         }
         let seed = options.seed.trim().parse();
-        let seed = seed.map_err(|_| refused("seed", &format!("a seed is a whole number from 0 to {}", u64::MAX)))?;
+        let seed =
+            seed.map_err(|_| Refused::new("seed", format!("a seed is a whole number from 0 to {}", u64::MAX)))?;
         let play = Play {
             path: options.path.trim(),
             then: &options.then,
@@ -119,7 +118,7 @@ impl Run {
             time,
         };
         let staged = play.stage()?;
-        let running = Running::begin(staged.seeded(seed)).map_err(|error| refused("path", &error.to_string()))?;
+        let running = Running::begin(staged.seeded(seed)).map_err(|error| Refused::new("path", error))?;
         Ok(Self { names: staged.names, stage: Stage::Running(Box::new(running)) })
     }
 
