@@ -179,7 +179,10 @@ async function start() {
   link();
   const answer = await play(run);
   if (run !== now) return;
-  if (answer.refused) return refuse(answer.refused);
+  if (answer.refused) {
+    at("status").textContent = "The run has no end.";
+    return refuse(answer.refused);
+  }
   at("keep").disabled = at("share").disabled = false;
   await align();
   at("status").textContent = `Simulated ${values.time} of ${answer.runs[0].flows.length} senders in ${(answer.took / 1e3).toFixed(2)} s.`;

@@ -9,10 +9,16 @@ const STRETCHES = 150;
 let ask;
 
 onmessage = async ({ data }) => {
-  ask ??= await simulator(data.module);
   const { number } = data;
-  if (data.question) postMessage({ number, answer: ask(data.question) });
-  if (data.run) run(number, data.run, data.width);
+  try {
+    ask ??= await simulator(data.module);
+    if (data.question) postMessage({ number, answer: ask(data.question) });
+    if (data.run) run(number, data.run, data.width);
+  } catch (error) {
+    // A simulator that broke, say for want of memory, answers nothing more: the next question has a new one.
+    ask = undefined;
+    postMessage({ number, answer: { refused: { option: "question", problem: `The simulation broke: ${error.message}` } } });
+  }
 };
 
 function run(number, options, width) {
