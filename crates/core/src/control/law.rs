@@ -1,5 +1,6 @@
 //! Which control law steers.
 
+use super::own::Own;
 use super::path::Path;
 use super::rate_control::RateControl;
 use super::{allegro, ascent, vivace};
@@ -16,6 +17,8 @@ pub enum Law {
     Ascent(ascent::Config),
     /// PCC Vivace, `NSDI 2018`.
     Vivace(vivace::Config),
+    /// A law of one's own: [`Law::own`].
+    Own(Own),
 }
 
 impl Default for Law {
@@ -28,9 +31,18 @@ impl Law {
     /// The names by which users select a law.
     pub const NAMES: [&str; 3] = ["ascent", "allegro", "vivace"];
 
-    /// The name that users select it by.
+    /// A law of one's own: its name, and how one of them begins from a rate. Start-up is that of all laws and only doubles.
+    pub fn own<L: RateControl + 'static>(
+        name: &'static str,
+        begin: impl Fn(Rate, &Path) -> L + Send + Sync + 'static,
+    ) -> Self {
+        Self::Own(Own::new(name, begin))
+    }
+
+    /// The name that users select it by, or that its author gave it.
     pub const fn name(&self) -> &'static str {
         match self {
+            Self::Own(own) => own.name(),
             Self::Allegro(_) => "allegro",
             Self::Ascent(_) => "ascent",
             Self::Vivace(_) => "vivace",
@@ -53,6 +65,7 @@ impl Law {
             Self::Ascent(config) => Box::new(ascent::Ascent::new(config.clone(), rate, path)),
             Self::Allegro(config) => Box::new(allegro::Allegro::new(config.clone(), rate)),
             Self::Vivace(config) => Box::new(vivace::Vivace::new(config.clone(), rate)),
+            Self::Own(own) => own.begin(rate, path),
         }
     }
 
@@ -60,7 +73,7 @@ impl Law {
     pub(crate) const fn burst_ratio(&self) -> f64 {
         match self {
             Self::Vivace(config) => config.burst_ratio,
-            Self::Allegro(_) | Self::Ascent(_) => 0.0,
+            Self::Allegro(_) | Self::Ascent(_) | Self::Own(_) => 0.0,
         }
     }
 
@@ -68,7 +81,7 @@ impl Law {
     pub(super) const fn starting_rtts(&self) -> f64 {
         match self {
             Self::Allegro(config) => config.starting_rtts,
-            Self::Ascent(_) | Self::Vivace(_) => 1.0,
+            Self::Ascent(_) | Self::Vivace(_) | Self::Own(_) => 1.0,
         }
     }
 

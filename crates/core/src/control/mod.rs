@@ -7,6 +7,7 @@ mod approach;
 pub mod ascent;
 mod driver;
 mod law;
+mod own;
 mod parameters;
 mod path;
 mod rate_control;
@@ -17,6 +18,7 @@ mod worth;
 
 pub use driver::Driver;
 pub use law::Law;
+pub use own::Own;
 pub use parameters::ParseLawError;
 pub use path::Path;
 pub use rate_control::{PathEstimate, RateControl, Verdict};

@@ -68,6 +68,8 @@ fn parameters(law: &mut Law) -> Vec<Parameter<'_>> {
             ("burst_ratio", Number(&mut config.burst_ratio), 0.0..=1e9),
             ("interval_rtts", Number(&mut config.interval_rtts), 0.5..=100.0),
         ],
+        // Its author has them.
+        Law::Own(_) => Vec::new(),
     }
 }
 
@@ -76,7 +78,7 @@ const fn variant(law: &Law) -> Option<&'static str> {
     match law {
         Law::Allegro(_) => Some("paper"),
         Law::Vivace(_) => Some("proteus"),
-        Law::Ascent(_) => None,
+        Law::Ascent(_) | Law::Own(_) => None,
     }
 }
 

@@ -162,3 +162,65 @@ fn a_doubling_takes_an_rtt_or_as_many_as_allegro_is_told() {
         assert_eq!(plan.rtts, (rtts, rtts), "{law}");
     }
 }
+
+/// Never moves.
+#[derive(Debug)]
+struct Still(Rate);
+
+impl RateControl for Still {
+    fn next(&mut self, _: &Path, _: &mut Rng) -> IntervalPlan {
+        IntervalPlan::filler(self.0)
+    }
+
+    fn on_report(&mut self, _: IntervalPlan, _: &Report, _: Evaluate<'_>, _: &Path) -> Verdict {
+        Verdict::Wait
+    }
+
+    fn begin(&mut self, rate: Rate, _: &Path) {
+        self.0 = rate;
+    }
+
+    fn limit(&mut self, rate: Rate) {
+        self.0 = rate;
+    }
+
+    fn back_off(&mut self, rate: Rate) {
+        self.0 = rate;
+    }
+
+    fn restart(&mut self) {}
+
+    fn rate(&self) -> Rate {
+        self.0
+    }
+
+    fn state(&self) -> &'static str {
+        "Still"
+    }
+}
+
+#[test]
+fn a_law_of_one_s_own_takes_over_from_start_up() {
+    let law = Law::own("half", |rate, _| Still(rate * 0.5));
+    let (mut driver, mut rng) = (Driver::new(law.clone(), Rate::from_mbit(1.0)), Rng::new(7));
+    while driver.state() != "Still" {
+        step(&mut driver, &mut rng);
+    }
+    assert!((40.0..58.0).contains(&driver.rate().mbit()), "{}", driver.rate());
+    assert_eq!(driver.next(&path(), &mut rng), IntervalPlan::filler(driver.rate()));
+    // The law that was at work goes on after another start-up, at the rate that was found, and is not made again.
+    driver.start(Rate::from_mbit(2.0));
+    while driver.state() != "Still" {
+        step(&mut driver, &mut rng);
+    }
+    assert!((80.0..115.0).contains(&driver.rate().mbit()), "{}", driver.rate());
+}
+
+#[test]
+fn a_law_of_one_s_own_has_its_name_and_equals_its_clones() {
+    let make = || Law::own("still", |rate, _| Still(rate));
+    let law = make();
+    assert_eq!((law.name(), format!("{law:?}")), ("still", "Own(Own { name: \"still\", .. })".into()));
+    assert!(law == law.clone() && law != make() && law != Law::default());
+    assert!(!law.measures_by_trains() && law.burst_ratio() == 0.0);
+}
