@@ -77,7 +77,7 @@ impl<'a> Course<'a> {
 
     /// A line for each flow, where there is a value: of the window at this place of the flow at that.
     fn lines(&self, value: impl Fn(usize, usize) -> Option<f64>, steps: usize) -> Vec<Series> {
-        let algorithms: Vec<_> = self.scenario.flows.iter().map(|flow| algorithm(flow.control)).collect();
+        let algorithms: Vec<_> = self.scenario.flows.iter().map(|flow| algorithm(&flow.control)).collect();
         let line = |((flow, name), ink): ((usize, &String), String)| {
             let points = (0..steps).filter_map(|step| {
                 let at = self.window() * (step as u32 + 1);
@@ -129,14 +129,14 @@ pub fn plots(course: &Course<'_>) -> Vec<Plot> {
 }
 
 /// As the lab calls it.
-fn algorithm(control: Control) -> &'static str {
+fn algorithm(control: &Control) -> &'static str {
     match control {
         Control::Pcc => "quic:pcc",
         Control::Reno => "reno",
         Control::Cubic => "cubic",
         Control::Bbr => "bbr",
         Control::Prague => "prague",
-        Control::Fixed(_) => "other",
+        Control::Fixed(_) | Control::Own(_) => "other",
     }
 }
 

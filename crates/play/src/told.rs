@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use pcc_report::columns::{Column, aligned};
-use pcc_sim::{Control, FlowSummary, Harm, Results, Scenario, SecondHalf, jain_together};
+use pcc_sim::{FlowSummary, Harm, Results, Scenario, SecondHalf, jain_together};
 use serde_json::{Value, json};
 
 /// A simulation and what is told of it.
@@ -27,17 +27,6 @@ const COLUMNS: [Column; 9] = {
 
 fn or_dash(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), |value| format!("{value:.3}"))
-}
-
-fn name(control: Control) -> String {
-    match control {
-        Control::Pcc => "pcc".to_owned(),
-        Control::Reno => "reno".to_owned(),
-        Control::Cubic => "cubic".to_owned(),
-        Control::Bbr => "bbr".to_owned(),
-        Control::Prague => "prague".to_owned(),
-        Control::Fixed(rate) => rate.to_string(),
-    }
 }
 
 impl<'a> Told<'a> {
@@ -91,7 +80,7 @@ impl<'a> Told<'a> {
             &format!("second half: queueing delay p95 {:.2} ms, loss {:.3} %", ms(late.queue_p95), late.loss * 100.0);
         text += &late.jain.map_or("\n".to_owned(), |jain| format!(", Jain at 1 s {jain:.3}\n"));
         for harm in &self.harm {
-            let (kind, kept) = (name(harm.control), or_dash(harm.kept()));
+            let (kind, kept) = (harm.control.to_string(), or_dash(harm.kept()));
             text += &format!(
                 "harm: {kind} has {:.3} Mbit/s beside PCC, {:.3} with {kind} in PCC's place: {kept} of it\n",
                 harm.goodput, harm.instead
@@ -120,7 +109,7 @@ impl<'a> Told<'a> {
         };
         let harm = |harm: &Harm| {
             json!({
-                "sender": name(harm.control),
+                "sender": harm.control.to_string(),
                 "goodput_mbit": harm.goodput,
                 "goodput_instead_mbit": harm.instead,
                 "kept": harm.kept(),

@@ -1,5 +1,6 @@
 //! The senders, in a line of text: `pcc*2 cubic:start=5s pcc/linear:rtt=+40ms`.
 
+use crate::entrant::Entrant;
 use crate::scenario::{Control, Flow, Source};
 use core::str::FromStr;
 use core::time::Duration;
@@ -58,16 +59,25 @@ impl FromStr for Cast {
     type Err = ParseCastError;
 
     fn from_str(text: &str) -> Result<Self, ParseCastError> {
-        Self::parse(text, &|utility| pcc::utility::parse(utility).map_err(|error| error.to_string()))
+        Self::among(text, &[])
     }
 }
 
 impl Cast {
+    /// As [`Self::from_str`], with senders of one's own under their names: `mine*2:start=1s cubic`.
+    pub fn among(text: &str, own: &[Entrant]) -> Result<Self, ParseCastError> {
+        Self::read(text, &|utility| pcc::utility::parse(utility).map_err(|error| error.to_string()), own)
+    }
+
     /// As [`Self::from_str`], where `read` also takes utilities that are no text: those of files.
     pub fn parse(text: &str, read: ReadUtility<'_>) -> Result<Self, ParseCastError> {
+        Self::read(text, read, &[])
+    }
+
+    fn read(text: &str, read: ReadUtility<'_>, own: &[Entrant]) -> Result<Self, ParseCastError> {
         let mut flows = Vec::new();
         for word in text.split_whitespace() {
-            flows.extend(group(word, read).map_err(|problem| ParseCastError(format!("`{word}`: {problem}")))?);
+            flows.extend(group(word, read, own).map_err(|problem| ParseCastError(format!("`{word}`: {problem}")))?);
             if flows.len() > MOST {
                 return Err(ParseCastError(format!("`{text}` are {} flows: {MOST} are the most", flows.len())));
             }
@@ -93,7 +103,7 @@ impl Cast {
 }
 
 /// Flows of one kind.
-fn group(word: &str, read: ReadUtility<'_>) -> Result<Vec<Flow>, String> {
+fn group(word: &str, read: ReadUtility<'_>, own: &[Entrant]) -> Result<Vec<Flow>, String> {
     let mut parts = word.split(':');
     let name = parts.next().unwrap_or_default();
     let (name, count) = match name.split_once('*') {
@@ -108,20 +118,22 @@ fn group(word: &str, read: ReadUtility<'_>) -> Result<Vec<Flow>, String> {
     let (name, utility) = name.split_once('/').map_or((name, None), |(name, utility)| (name, Some(utility)));
     // A call is PCC's unless another sender is named.
     let (name, is_call) = if name == "media" { ("pcc", true) } else { (name, is_call) };
-    let control = Control::by_name(name).ok_or_else(|| {
-        format!("nobody is called `{name}`: choose from {}, or write a rate like 20Mbit", Control::NAMES.join(", "))
+    let named = own.iter().find(|entrant| entrant.name() == name).map(|entrant| entrant.flow().clone());
+    let mut flow = named.or_else(|| Control::by_name(name).map(Flow::of)).ok_or_else(|| {
+        let known: Vec<_> = own.iter().map(Entrant::name).chain(Control::NAMES).collect();
+        format!("nobody is called `{name}`: choose from {}, or write a rate like 20Mbit", known.join(", "))
     })?;
-    if let Control::Fixed(rate) = control
+    if let Control::Fixed(rate) = flow.control
         && !(SLOWEST..=FASTEST).contains(&rate.mbit())
     {
         return Err("a sender is no slower and no faster than a link: write a rate between 1kbit and 1Tbit".into());
     }
-    let mut flow = Flow { paced: is_paced, ..Flow::of(control) };
+    flow.paced |= is_paced;
     if is_call {
         flow.source = Source::Media;
     }
     if let Some(utility) = utility {
-        if control != Control::Pcc {
+        if flow.control != Control::Pcc {
             return Err("only pcc has a utility".into());
         }
         flow.config.utility = read(utility)?;
@@ -252,6 +264,20 @@ mod tests {
     }
 
     #[test]
+    fn one_s_own_senders_have_their_names() {
+        let mine =
+            [Entrant::new("mine", Flow::of(Control::Bbr)), "vivace".parse::<pcc::control::Law>().unwrap().into()];
+        let Cast(flows) = Cast::among("mine*2:stagger=5s cubic vivace/safe:rtt=+5ms mine+paced", &mine).unwrap();
+        let controls: Vec<_> = flows.iter().map(|flow| flow.control.to_string()).collect();
+        assert_eq!(controls, ["bbr", "bbr", "cubic", "pcc", "bbr"]);
+        assert_eq!((flows[1].start, flows[4].paced), (Duration::from_secs(5), true));
+        let law = flows[3].config.law.as_ref().map(pcc::control::Law::name);
+        assert_eq!((law, flows[3].config.utility.name()), (Some("vivace"), "safe"));
+        let error = Cast::among("yours", &mine).unwrap_err().to_string();
+        assert!(error.contains("choose from mine, vivace, pcc, reno"), "{error}");
+    }
+
+    #[test]
     fn words_say_the_direction_and_what_packets_say_of_marks() {
         let Cast(flows) = "pcc:back cubic:ect0 pcc:ect1:back prague".parse().unwrap();
         let words = flows.iter().map(|flow| (flow.back, flow.ecn, flow.scalable));
@@ -285,8 +311,8 @@ mod tests {
     fn a_call_is_sent_by_pcc_or_by_who_is_named() {
         let Cast(flows) = "media media/linear cubic+media reno+paced+media".parse().unwrap();
         assert!(flows.iter().all(|flow| flow.source == Source::Media));
-        let controls: Vec<_> = flows.iter().map(|flow| flow.control).collect();
-        assert_eq!(controls, [Control::Pcc, Control::Pcc, Control::Cubic, Control::Reno]);
+        let controls: Vec<_> = flows.iter().map(|flow| &flow.control).collect();
+        assert_eq!(controls, [&Control::Pcc, &Control::Pcc, &Control::Cubic, &Control::Reno]);
         assert_eq!((flows[1].config.utility.name(), flows[3].paced), ("linear", true));
     }
 

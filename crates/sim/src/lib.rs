@@ -1,6 +1,9 @@
 //! Senders over emulated paths, in virtual time: a discrete-event simulation, sans-IO and replayable from a seed. PCC
 //! sends in the manner of a QUIC transport; beside it are models of Linux's TCP and of senders with a fixed rate.
 //!
+//! A law of one's own is one like PCC's, over intervals ([`pcc::control::Law::own`]), or one like CUBIC, over
+//! acknowledgements ([`Control::own`]).
+//!
 //! ```
 //! use core::time::Duration;
 //! use pcc_sim::{Control, Flow, Scenario, run};
@@ -16,6 +19,7 @@
 mod account;
 mod agenda;
 mod cast;
+mod entrant;
 mod host;
 mod media;
 mod policer;
@@ -30,12 +34,13 @@ mod sender;
 mod steering;
 mod summary;
 mod supply;
-mod tcp;
+pub mod tcp;
 mod transport;
 mod world;
 
 pub use account::Sent;
 pub use cast::{Cast, ParseCastError, ReadUtility};
+pub use entrant::Entrant;
 pub use media::FrameDelay;
 pub use pcc_link::Queue;
 pub use policer::{ParsePolicerError, Policer};

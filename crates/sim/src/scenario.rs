@@ -2,6 +2,8 @@
 
 use crate::policer::Policer;
 use crate::results::SAMPLE;
+use crate::tcp::{CongestionControl, Own};
+use core::fmt;
 use core::time::Duration;
 use pcc::rng::Rng;
 use pcc::units::{Bytes, Rate};
@@ -12,7 +14,7 @@ use std::borrow::Cow;
 pub const HEADERS: u64 = 28;
 
 /// The controller of a flow's rate.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Control {
     /// PCC over a transport like QUIC, as [`Flow::config`] says.
     #[default]
@@ -27,6 +29,41 @@ pub enum Control {
     Bbr,
     /// A model of a scalable sender (RFC 9331), as TCP Prague is one.
     Prague,
+    /// Another one over the same model: [`Control::own`].
+    Own(Own),
+}
+
+impl Control {
+    /// A congestion control of one's own over the model of Linux's TCP: its name, and how one of them is made for a flow.
+    pub fn own<C: CongestionControl + 'static>(
+        name: &'static str,
+        make: impl Fn(&Flow) -> C + Send + Sync + 'static,
+    ) -> Self {
+        Self::Own(Own::new(name, make))
+    }
+
+    /// Whether it sends as kernel TCP does, by the model of that.
+    pub const fn is_tcp(&self) -> bool {
+        match self {
+            Self::Reno | Self::Cubic | Self::Bbr | Self::Prague | Self::Own(_) => true,
+            Self::Pcc | Self::Fixed(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for Control {
+    /// As [`Control::by_name`] reads it, or as its author calls it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pcc => "pcc",
+            Self::Fixed(rate) => return rate.fmt(f),
+            Self::Reno => "reno",
+            Self::Cubic => "cubic",
+            Self::Bbr => "bbr",
+            Self::Prague => "prague",
+            Self::Own(own) => own.name(),
+        })
+    }
 }
 
 /// Where the data comes from.
@@ -166,23 +203,31 @@ impl Flow {
     /// A flow of that control, the rest as usual: kernel TCP has segments of 1448 bytes in packets of 1500.
     pub fn of(control: Control) -> Self {
         let mut flow = Self { control, ..Self::default() };
-        if matches!(control, Control::Reno | Control::Cubic | Control::Bbr | Control::Prague) {
+        if flow.control.is_tcp() {
             (flow.config.max_datagram_size, flow.headers) = (Bytes::new(1448), 52);
             flow.acks.max_delay = TCP_ACK_DELAY;
         }
-        if control == Control::Prague {
+        if flow.control == Control::Prague {
             (flow.ecn, flow.scalable) = (true, true);
         }
         flow
     }
 
-    /// A peer in the place of this flow of PCC. The kernel's TCP does not wait for a processor.
+    /// A peer in the place of this flow of PCC.
     #[must_use]
     pub fn by(&self, control: Control) -> Self {
-        let Self { config, headers, acks, scalable, ecn, .. } = Self::of(control);
+        self.by_one_like(&Self::of(control))
+    }
+
+    /// Another sender in the place of this flow of PCC, with the data, the times and the way of this flow. The kernel's TCP does
+    /// not wait for a processor.
+    #[must_use]
+    pub fn by_one_like(&self, other: &Self) -> Self {
+        let Self { control, config, headers, acks, scalable, ecn, paced, .. } = other.clone();
         let (acks, ecn) = (Acks { max_delay: acks.max_delay, ..self.acks }, ecn || self.ecn);
-        let (stands_in, burners, pauses) = (true, 0, Vec::new());
-        Self { control, config, headers, stands_in, acks, scalable, ecn, burners, pauses, ..self.clone() }
+        let (burners, pauses) = if control.is_tcp() { (0, Vec::new()) } else { (self.burners, self.pauses.clone()) };
+        let stands_in = true;
+        Self { control, config, headers, stands_in, acks, scalable, ecn, paced, burners, pauses, ..self.clone() }
     }
 
     /// Whether it is PCC, or a peer in its place; all others are its company.

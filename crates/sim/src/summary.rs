@@ -94,7 +94,7 @@ impl SecondHalf {
 
 /// What senders of one kind have beside PCC, and what they would have beside their own kind: harm, as Ware et al. define
 /// it (`HotNets` 2019, section 4).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Harm {
     /// The kind.
     pub control: Control,
@@ -109,16 +109,17 @@ impl Harm {
     pub fn asks_for(scenario: &Scenario) -> Vec<(Control, Scenario)> {
         let mut kinds: Vec<Control> = Vec::new();
         if scenario.flows.iter().any(Flow::is_ours) {
-            let others = scenario.flows.iter().filter(|flow| !flow.is_ours()).map(|flow| flow.control);
+            let others = scenario.flows.iter().filter(|flow| !flow.is_ours()).map(|flow| &flow.control);
             others.for_each(|control| {
-                if !kinds.contains(&control) {
-                    kinds.push(control)
+                if !kinds.contains(control) {
+                    kinds.push(control.clone())
                 }
             });
         }
         let instead = |control: Control| {
-            let by = |flow: &Flow| if flow.is_ours() { flow.by(control) } else { flow.clone() };
-            (control, Scenario { flows: scenario.flows.iter().map(by).collect(), ..scenario.clone() })
+            let by = |flow: &Flow| if flow.is_ours() { flow.by(control.clone()) } else { flow.clone() };
+            let flows = scenario.flows.iter().map(by).collect();
+            (control.clone(), Scenario { flows, ..scenario.clone() })
         };
         kinds.into_iter().map(instead).collect()
     }
@@ -126,7 +127,8 @@ impl Harm {
     /// By the run with PCC and the one that [`Self::asks_for`] names; `None` if no flow of the kind was there beside PCC.
     pub fn of(scenario: &Scenario, control: Control, results: &Results, instead: &Results) -> Option<Self> {
         let mean = |results: &Results| goodput_of_others(scenario, results, |flow| flow.control == control);
-        Some(Self { control, goodput: mean(results)?, instead: mean(instead)? })
+        let (goodput, instead) = (mean(results)?, mean(instead)?);
+        Some(Self { control, goodput, instead })
     }
 
     /// What they keep: 1 where PCC costs them no more than another of their own kind; `None` if they have nothing there either.
@@ -209,11 +211,11 @@ mod tests {
     fn harm_is_what_others_keep_of_what_their_own_kind_leaves() {
         let (scenario, results) = simulated("25Mbit 30Mbit:start=4s pcc:start=1s", 1);
         let asked = Harm::asks_for(&scenario);
-        let kinds: Vec<_> = asked.iter().map(|(kind, _)| *kind).collect();
+        let kinds: Vec<_> = asked.iter().map(|(kind, _)| kind.clone()).collect();
         assert_eq!(kinds, [25.0, 30.0].map(|mbit| Control::Fixed(pcc::units::Rate::from_mbit(mbit))));
         let (kind, instead) = &asked[0];
-        assert_eq!((instead.flows[2].control, instead.flows[2].start), (*kind, Duration::from_secs(1)));
-        let harm = Harm::of(&scenario, *kind, &results, &run(instead).unwrap()).unwrap();
+        assert_eq!((&instead.flows[2].control, instead.flows[2].start), (kind, Duration::from_secs(1)));
+        let harm = Harm::of(&scenario, kind.clone(), &results, &run(instead).unwrap()).unwrap();
         assert!(harm.instead < 20.0 && harm.kept().unwrap() > 1.1, "PCC gives way to a fixed rate: {harm:?}");
         assert!(Harm::asks_for(&simulated("pcc*2", 1).0).is_empty());
     }

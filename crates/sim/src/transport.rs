@@ -19,13 +19,13 @@ pub(crate) enum Transport {
 
 impl Transport {
     pub(crate) fn new(flow: &Flow) -> Self {
-        let steering = match flow.control {
+        let steering = match &flow.control {
             Control::Pcc => {
                 let pcc = Pcc::new(flow.config.clone(), Timestamp::ZERO + flow.start);
                 Steering::Pcc(Box::new(pcc))
             }
-            Control::Fixed(rate) => Steering::Fixed(rate),
-            Control::Reno | Control::Cubic | Control::Bbr | Control::Prague => {
+            Control::Fixed(rate) => Steering::Fixed(*rate),
+            Control::Reno | Control::Cubic | Control::Bbr | Control::Prague | Control::Own(_) => {
                 return Self::Tcp(Box::new(Tcp::new(flow)));
             }
         };

@@ -38,7 +38,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     let instead = results.split_off(scenarios.len());
     let harm = |place: usize| -> Vec<Harm> {
         let of = |((at, control, _), instead): (&Asked, &Results)| {
-            (*at == place).then(|| Harm::of(&scenarios[place], *control, &results[place], instead)).flatten()
+            (*at == place).then(|| Harm::of(&scenarios[place], control.clone(), &results[place], instead)).flatten()
         };
         harm.iter().flatten().zip(&instead).filter_map(of).collect()
     };

@@ -33,7 +33,7 @@ pub fn run(spec: &Spec, prepare: Prepare<'_>) -> Result<Option<Outcome>, Impossi
         let (mut flow, mut unfinished) = (FlowOutcome::default(), false);
         let (mut packets, mut measured) = (0, Vec::new());
         for (_, (result, log)) in own {
-            add(&mut flow, &mut measured, result, control, told);
+            add(&mut flow, &mut measured, result, &control, told);
             flow.intervals.extend(log.0.lock().map(|mut log| core::mem::take(&mut *log)).unwrap_or_default());
             unfinished |= result.finished.is_none();
             packets += result.sent.packets;
@@ -69,9 +69,9 @@ fn delays(spec: &Spec, results: &Results) -> Vec<u32> {
 
 /// Adds a connection to its flow; `measured` counts, for each sample, the connections that an RTT is known of. As in the guest, a
 /// flow that stops has no samples later.
-fn add(flow: &mut FlowOutcome, measured: &mut Vec<u32>, result: &FlowResult, control: Control, told: &FlowSpec) {
+fn add(flow: &mut FlowOutcome, measured: &mut Vec<u32>, result: &FlowResult, control: &Control, told: &FlowSpec) {
     let useful = payload(control) as f64 / result.packet.get() as f64;
-    let segment = if control == Control::Pcc { QUIC_DATAGRAM } else { TCP_PAYLOAD };
+    let segment = if *control == Control::Pcc { QUIC_DATAGRAM } else { TCP_PAYLOAD };
     if flow.samples.is_empty() {
         let end = if told.arrivals.is_empty() { told.stop } else { u64::MAX };
         flow.samples.push(FlowSample { at: told.start, ..FlowSample::default() });
@@ -98,7 +98,7 @@ fn add(flow: &mut FlowOutcome, measured: &mut Vec<u32>, result: &FlowResult, con
             *measured += 1;
         }
         sample.cwnd += (now.in_flight / segment) as u32;
-        if control == Control::Pcc {
+        if *control == Control::Pcc {
             sample.rate += now.rate.bits_per_sec() as u64;
         }
     }

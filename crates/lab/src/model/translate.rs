@@ -37,7 +37,7 @@ pub(super) fn scenario(spec: &Spec, prepare: Prepare<'_>) -> Option<(Scenario, V
         for start in starts {
             for connection in 0..told.connections.max(1) {
                 let number = flows.len() as u64;
-                let mut flow = one(told, control, spec, start, connection);
+                let mut flow = one(told, control.clone(), spec, start, connection);
                 flow.config.seed = spec.seed.wrapping_mul(1000).wrapping_add(number);
                 if control == Control::Pcc {
                     prepare(&mut flow);
@@ -57,8 +57,8 @@ pub(super) fn scenario(spec: &Spec, prepare: Prepare<'_>) -> Option<(Scenario, V
 }
 
 fn one(told: &FlowSpec, control: Control, spec: &Spec, start: u64, connection: u32) -> Flow {
-    let (datagram, packet) = sizes(control);
-    let payload = payload(control);
+    let (datagram, packet) = sizes(&control);
+    let payload = payload(&control);
     let mut flow = Flow::of(control);
     flow.config.max_datagram_size = Bytes::new(datagram);
     flow.headers = packet - datagram;
@@ -91,19 +91,13 @@ fn one(told: &FlowSpec, control: Control, spec: &Spec, start: u64, connection: u
 }
 
 /// Bytes of a datagram or segment, and of its packet.
-fn sizes(control: Control) -> (u64, u64) {
-    match control {
-        Control::Pcc | Control::Fixed(_) => (QUIC_DATAGRAM, QUIC_PACKET),
-        Control::Reno | Control::Cubic | Control::Bbr | Control::Prague => (TCP_PAYLOAD, PACKET),
-    }
+fn sizes(control: &Control) -> (u64, u64) {
+    if control.is_tcp() { (TCP_PAYLOAD, PACKET) } else { (QUIC_DATAGRAM, QUIC_PACKET) }
 }
 
 /// Bytes of it that are of use.
-pub(super) fn payload(control: Control) -> u64 {
-    match control {
-        Control::Pcc | Control::Fixed(_) => QUIC_PAYLOAD,
-        Control::Reno | Control::Cubic | Control::Bbr | Control::Prague => TCP_PAYLOAD,
-    }
+pub(super) fn payload(control: &Control) -> u64 {
+    if control.is_tcp() { TCP_PAYLOAD } else { QUIC_PAYLOAD }
 }
 
 /// What a bottleneck is that lets bursts through; `None` if it holds a queue besides, or becomes another one: the simulator's

@@ -27,6 +27,7 @@ const fn joined() -> [Row; OWN.len() + WILD.len() + DRAFT.len() + COMPANY.len()]
 }
 
 use crate::cast::Cast;
+use crate::entrant::Entrant;
 use crate::policer::Policer;
 use crate::scenario::{Control, Flow, Scenario};
 use company::ROWS as COMPANY;
@@ -107,7 +108,9 @@ impl Statistic {
 pub struct Form<'a> {
     /// The size of the run.
     pub size: Size,
-    /// The peers that are put into PCC's place.
+    /// Who is judged instead of PCC.
+    pub entrant: Option<&'a Entrant>,
+    /// The peers that are put into PCC's place; PCC itself may be one beside an entrant.
     pub peers: &'a [&'static str],
     /// Where recorded traces are.
     pub traces: Option<&'a str>,
@@ -116,8 +119,22 @@ pub struct Form<'a> {
 impl Form<'_> {
     /// A size of the table, without peers and recorded traces.
     pub const fn of(size: Size) -> Self {
-        Self { size, peers: &[], traces: None }
+        Self { size, entrant: None, peers: &[], traces: None }
     }
+
+    /// Under this name a peer takes PCC's place.
+    fn sender<'b>(&self, peer: &'b str) -> Sender<'b> {
+        if peer == "pcc" && self.entrant.is_none() { Sender::Judged } else { Sender::Peer(peer) }
+    }
+}
+
+/// Who has PCC's place in a simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sender<'a> {
+    /// The one that the rows are about: PCC, or the entrant.
+    Judged,
+    /// Another one, by its name.
+    Peer(&'a str),
 }
 
 /// The part of the table that is simulated.
@@ -213,6 +230,12 @@ impl Judged {
         Some([*self.seeds.first()?, *self.seeds.last()?])
     }
 
+    /// Whether that peer would keep a limit in PCC's place; `None` if nothing was measured of it.
+    pub fn peer_keeps(&self, peer: &str, limit: f64) -> Option<bool> {
+        let (_, value) = self.peers.iter().find(|(name, _)| *name == peer)?;
+        Some(self.row.is_kept_by(limit, (*value)? / self.by.unwrap_or(1.0)))
+    }
+
     /// Whether a limit is kept; not if nothing was measured.
     pub fn keeps(&self, limit: f64) -> bool {
         self.measured.is_some_and(|value| self.row.is_kept_by(limit, value))
@@ -229,10 +252,10 @@ impl Size {
 }
 
 impl Row {
-    fn key(&self, sender: &str, size: Size, seed: u64) -> String {
+    fn key(&self, sender: Sender<'_>, size: Size, seed: u64) -> String {
         let seconds = self.seconds[size.place()];
         let (queue, policer, trace) = (self.queue, self.policer, self.trace.unwrap_or_default());
-        format!("{} {trace} {} {queue:?} {} {policer:?} {sender} {seconds} {seed}", self.path, self.flows, self.ecn)
+        format!("{} {trace} {} {queue:?} {} {policer:?} {sender:?} {seconds} {seed}", self.path, self.flows, self.ecn)
     }
 
     /// Its path as [`pcc_link::Path`] reads it.
@@ -247,7 +270,7 @@ impl Row {
     /// The simulation of one seed with `sender` in PCC's place; `ours` has the last word on PCC's flows.
     fn scenario(
         &self,
-        sender: &str,
+        sender: Sender<'_>,
         form: &Form<'_>,
         seed: u64,
         ours: &dyn Fn(&mut Flow),
@@ -256,12 +279,15 @@ impl Row {
         let path: Path = path.parse().map_err(|error| format!("{path}: {error}"))?;
         let cast: Result<Cast, _> = self.flows.parse();
         let Cast(mut flows) = cast.map_err(|error| error.to_string())?;
-        let instead = Control::by_name(sender).ok_or_else(|| format!("nobody is called {sender}"))?;
         for (number, flow) in (0..).zip(&mut flows) {
-            if flow.control == Control::Pcc && instead != Control::Pcc {
-                *flow = flow.by(instead);
-            } else if flow.control == Control::Pcc {
-                ours(flow);
+            if flow.control == Control::Pcc {
+                match (sender, form.entrant) {
+                    (Sender::Judged, Some(entrant)) => *flow = flow.by_one_like(entrant.flow()),
+                    (Sender::Judged, None) | (Sender::Peer("pcc"), _) => ours(flow),
+                    (Sender::Peer(peer), _) => {
+                        *flow = flow.by(Control::by_name(peer).ok_or_else(|| format!("nobody is called {peer}"))?);
+                    }
+                }
             }
             flow.config.seed = seed * 1000 + number;
             flow.ecn = self.ecn;
@@ -275,10 +301,11 @@ impl Row {
         Ok(Scenario { queue: self.queue, policer, ..Scenario::new(path, flows, seed, duration) })
     }
 
-    /// Who takes PCC's place, PCC itself first, and the row as each has it.
-    fn senders(&self, peers: &[&'static str]) -> Vec<(&'static str, Self)> {
-        let here = [&["pcc"], peers].concat().into_iter().map(|sender| (sender, *self));
-        here.chain(self.over.map(|over| (over, self.of_the_other()))).collect()
+    /// Who has PCC's place, the one that is judged first, and the row as each has it.
+    fn senders(&self, form: &Form<'_>) -> Vec<(Sender<'static>, Self)> {
+        let peers = form.peers.iter().map(|peer| (form.sender(peer), *self));
+        let other = self.over.map(|over| (form.sender(over), self.of_the_other()));
+        [(Sender::Judged, *self)].into_iter().chain(peers).chain(other).collect()
     }
 
     /// The row as the peer has it that the measure is divided by.
@@ -289,9 +316,9 @@ impl Row {
     /// The kind of the senders beside PCC, if they are of one kind.
     fn company(&self) -> Option<&'static str> {
         let Cast(flows) = self.flows.parse().ok()?;
-        let mut kinds = flows.iter().filter(|flow| !flow.is_ours()).map(|flow| flow.control);
+        let mut kinds = flows.iter().filter(|flow| !flow.is_ours()).map(|flow| &flow.control);
         let kind = kinds.next()?;
-        let name = Control::NAMES.into_iter().find(|name| Control::by_name(name) == Some(kind));
+        let name = Control::NAMES.into_iter().find(|name| Control::by_name(name).as_ref() == Some(kind));
         name.filter(|_| kinds.all(|other| other == kind))
     }
 
@@ -322,7 +349,7 @@ pub fn plan(rows: &[Row], form: &Form<'_>, ours: &dyn Fn(&mut Flow)) -> Vec<Task
     let size = form.size;
     let mut tasks: Vec<Task> = Vec::new();
     for row in rows {
-        for (sender, row) in row.senders(form.peers) {
+        for (sender, row) in row.senders(form) {
             for seed in 1..=row.seeds[size.place()] {
                 let key = row.key(sender, size, seed);
                 if let Some(task) = tasks.iter_mut().find(|task| task.key == key) {
@@ -344,7 +371,7 @@ pub fn plan(rows: &[Row], form: &Form<'_>, ours: &dyn Fn(&mut Flow)) -> Vec<Task
 pub fn judge(rows: &[Row], form: &Form<'_>, figures: &[Figures]) -> Vec<Judged> {
     let (size, peers) = (form.size, form.peers);
     let one = |row: &Row| {
-        let of = |sender: &str, row: &Row, wanted: Measure| {
+        let of = |sender: Sender<'_>, row: &Row, wanted: Measure| {
             let seeds = (1..=row.seeds[size.place()]).filter_map(|seed| {
                 let key = row.key(sender, size, seed);
                 let found = figures.iter().find(|figures| figures.key == key)?;
@@ -355,22 +382,22 @@ pub fn judge(rows: &[Row], form: &Form<'_>, figures: &[Figures]) -> Vec<Judged> 
             values
         };
         let median = |sender, row: &Row, wanted| quantile_of(&of(sender, row, wanted), 0.5);
-        let other = |peer| median(peer, &row.of_the_other(), row.measure).filter(|by| *by > 0.0);
+        let other = |peer| median(form.sender(peer), &row.of_the_other(), row.measure).filter(|by| *by > 0.0);
         let kept = |kind| {
-            let instead = median(kind, row, Measure::Others).filter(|goodput| *goodput > 0.0)?;
-            Some(median("pcc", row, Measure::Others)? / instead)
+            let instead = median(form.sender(kind), row, Measure::Others).filter(|goodput| *goodput > 0.0)?;
+            Some(median(Sender::Judged, row, Measure::Others)? / instead)
         };
         let by = row.over.map_or(Some(1.0), other);
         let seeds: Vec<f64> =
-            by.map_or(Vec::new(), |by| of("pcc", row, row.measure).iter().map(|value| value / by).collect());
+            by.map_or(Vec::new(), |by| of(Sender::Judged, row, row.measure).iter().map(|value| value / by).collect());
         Judged {
             row: *row,
             measured: row.figure(&seeds),
             seeds,
             by: by.filter(|_| row.over.is_some()),
-            peers: peers.iter().map(|peer| (*peer, row.figure(&of(peer, row, row.measure)))).collect(),
+            peers: peers.iter().map(|peer| (*peer, row.figure(&of(form.sender(peer), row, row.measure)))).collect(),
             kept: row.company().and_then(kept),
-            problem: row.scenario("pcc", form, 1, &|_| {}).err(),
+            problem: row.scenario(Sender::Judged, form, 1, &|_| {}).err(),
         }
     };
     rows.iter().filter(|row| row.is_of(size)).map(one).collect()
@@ -383,7 +410,7 @@ mod tests {
     #[test]
     fn every_row_can_be_simulated_or_says_what_it_lacks() {
         for row in ROWS {
-            match row.scenario("pcc", &Form::of(Size::Short), 1, &|_| {}) {
+            match row.scenario(Sender::Judged, &Form::of(Size::Short), 1, &|_| {}) {
                 Ok(scenario) => assert!(scenario.path.links(1).is_ok(), "{}", row.case),
                 Err(problem) => {
                     let is_told = matches!(problem, Problem::NoTrace(_)) || problem.to_string().contains("no utility");
@@ -409,7 +436,7 @@ mod tests {
         let row = ROWS.iter().find(|row| row.case == "no loss").unwrap();
         for peer in ["cubic", "bbr", "reno"] {
             let [one, other] = [1, 2].map(|seed| {
-                let scenario = row.scenario(peer, &Form::of(Size::Short), seed, &|_| {}).unwrap();
+                let scenario = row.scenario(Sender::Peer(peer), &Form::of(Size::Short), seed, &|_| {}).unwrap();
                 // At one moment, so that the hosts alone are different.
                 let flows = scenario.flows.iter().map(|flow| Flow { start_within: Duration::ZERO, ..flow.clone() });
                 let at_once = Scenario { flows: flows.collect(), ..scenario.clone() };
@@ -426,7 +453,7 @@ mod tests {
     #[test]
     fn every_flow_of_a_row_starts_within_an_rtt_or_more() {
         for row in ROWS {
-            let Ok(scenario) = row.scenario("pcc", &Form::of(Size::Short), 1, &|_| {}) else { continue };
+            let Ok(scenario) = row.scenario(Sender::Judged, &Form::of(Size::Short), 1, &|_| {}) else { continue };
             let rtt = scenario.path.rtt();
             let is_drawn =
                 |flow: &Flow| flow.start_within >= rtt.min(Duration::from_millis(40)) && !flow.host_delay.is_zero();
@@ -438,7 +465,7 @@ mod tests {
     fn the_median_and_the_worst_seed_are_told_apart() {
         let row = Row { number: "0", ..ROWS[0] };
         let row = Row { seeds: [3, 3], over: None, at_most: false, statistic: Statistic::Median, ..row };
-        let figures = three(&row, "pcc", [0.9, 0.2, 0.7]);
+        let figures = three(&row, Sender::Judged, [0.9, 0.2, 0.7]);
         let measured = |row: Row| judge(&[row], &Form::of(Size::Short), &figures)[0].measured;
         assert_eq!(measured(row), Some(0.7));
         assert_eq!(measured(Row { statistic: Statistic::Worst, ..row }), Some(0.2));
@@ -448,7 +475,8 @@ mod tests {
     #[test]
     fn what_is_measured_by_peer_lies_within_range_of_its_seeds() {
         let row = Row { seeds: [3, 3], over: Some("bbr"), at_most: false, statistic: Statistic::Median, ..ROWS[0] };
-        let figures = [three(&row, "pcc", [0.9, 0.6, 0.75]), three(&row, "bbr", [0.5, 0.4, 0.6])].concat();
+        let figures =
+            [three(&row, Sender::Judged, [0.9, 0.6, 0.75]), three(&row, Sender::Peer("bbr"), [0.5, 0.4, 0.6])].concat();
         let judged = &judge(&[row], &Form::of(Size::Short), &figures)[0];
         assert_eq!((judged.measured, judged.range()), (Some(1.5), Some([1.2, 1.8])));
     }
@@ -456,7 +484,9 @@ mod tests {
     #[test]
     fn harm_is_told_where_the_rival_is_a_peer_too() {
         let row = Row { seeds: [3, 3], flows: "pcc cubic", over: None, measure: Measure::Others, ..ROWS[0] };
-        let figures = [three(&row, "pcc", [6.0, 5.0, 7.0]), three(&row, "cubic", [10.0, 12.0, 11.0])].concat();
+        let figures =
+            [three(&row, Sender::Judged, [6.0, 5.0, 7.0]), three(&row, Sender::Peer("cubic"), [10.0, 12.0, 11.0])]
+                .concat();
         let kept = |row, figures: &[Figures]| judge(&[row], &Form::of(Size::Short), figures)[0].kept;
         assert_eq!(kept(row, &figures), Some(6.0 / 11.0));
         assert_eq!(kept(row, &figures[..3]), None, "its kind was not put into PCC's place");
@@ -479,7 +509,41 @@ mod tests {
         assert!(judged.measured.is_none() && judged.problem == Some(Problem::NoTrace("lte.trace")));
     }
 
-    fn three(row: &Row, sender: &str, values: [f64; 3]) -> Vec<Figures> {
+    #[test]
+    fn an_entrant_is_judged_as_pcc_is_with_pcc_among_the_peers() {
+        let entrant = Entrant::from(Control::Reno);
+        let form = Form { entrant: Some(&entrant), peers: &["pcc", "cubic", "reno"], ..Form::of(Size::Short) };
+        let row = ROWS.iter().find(|row| row.flows == "pcc" && row.over.is_none() && row.trace.is_none()).unwrap();
+        let row = Row { path: "rate=10Mbit,rtt=20ms,buffer=50KB", seconds: [3, 3], seeds: [2, 2], ..*row };
+        let figures: Vec<_> = plan(&[row], &form, &|_| {}).iter().map(Task::run).collect();
+        assert_eq!(figures.len(), 8, "two seeds of each");
+        let judged = &judge(&[row], &form, &figures)[0];
+        assert_eq!(judged.peers[2], ("reno", judged.measured), "the entrant is Reno");
+        assert!(judged.peers[0].1 != judged.measured && judged.peers[0].1 != judged.peers[1].1);
+        assert_eq!(judged.peer_keeps("reno", row.must), Some(judged.keeps(row.must)));
+        assert_eq!(judged.peer_keeps("bbr", row.must), None, "it is no peer");
+        let usual =
+            [plan(&[row], &Form::of(Size::Short), &|_| {}), plan(&[row], &Form { entrant: None, ..form }, &|_| {})];
+        assert_eq!(usual.map(|tasks| tasks.len()), [2, 6], "PCC beside PCC is one simulation");
+    }
+
+    #[test]
+    fn an_entrant_takes_all_flows_of_pcc_and_divides_as_pcc_does() {
+        let entrant = Entrant::from(Control::Bbr);
+        let form = Form { entrant: Some(&entrant), ..Form::of(Size::Short) };
+        let row = Row { flows: "pcc/safe:law=allegro cubic pcc:size=1MB", over: Some("pcc"), ..ROWS[0] };
+        let kinds = |sender| {
+            let flows = row.scenario(sender, &form, 1, &|_| {}).unwrap().flows;
+            flows.iter().map(|flow| (flow.control.to_string(), flow.is_ours())).collect::<Vec<_>>()
+        };
+        let of = |kind: &str| [(kind.to_owned(), true), ("cubic".to_owned(), false), (kind.to_owned(), true)];
+        assert_eq!((kinds(Sender::Judged), kinds(Sender::Peer("pcc"))), (of("bbr").into(), of("pcc").into()));
+        let row = Row { seeds: [3, 3], statistic: Statistic::Median, at_most: false, ..row };
+        let figures = [three(&row, Sender::Judged, [3.0; 3]), three(&row, Sender::Peer("pcc"), [2.0; 3])].concat();
+        assert_eq!(judge(&[row], &form, &figures)[0].measured, Some(1.5));
+    }
+
+    fn three(row: &Row, sender: Sender<'_>, values: [f64; 3]) -> Vec<Figures> {
         let one = |(seed, value)| Figures {
             key: row.key(sender, Size::Short, seed),
             packets: 0,

@@ -6,7 +6,7 @@ mod filters;
 mod long_term;
 
 use super::INITIAL_WINDOW;
-use super::control::{Acked, Control, InRecovery};
+use super::control::{Acked, CongestionControl, InRecovery};
 use super::window::Window;
 use core::time::Duration;
 use filters::{Aggregation, MaxFilter};
@@ -292,9 +292,13 @@ impl Bbr {
     }
 }
 
-impl Control for Bbr {
+impl CongestionControl for Bbr {
     fn limits(&self) -> &Window {
         &self.window
+    }
+
+    fn is_paced(&self) -> bool {
+        true
     }
 
     fn limits_mut(&mut self) -> &mut Window {

@@ -1,7 +1,7 @@
 //! CUBIC as Linux has it (`tcp_cubic.c`): the window is a cubic function of the time since the last loss, and never less
 //! than Reno's would be. Source: RFC 9438.
 
-use super::control::{Acked, Control, InRecovery};
+use super::control::{Acked, CongestionControl, InRecovery};
 use super::hystart::HyStart;
 use super::window::Window;
 use core::time::Duration;
@@ -82,7 +82,7 @@ impl Cubic {
     }
 }
 
-impl Control for Cubic {
+impl CongestionControl for Cubic {
     fn limits(&self) -> &Window {
         &self.window
     }

@@ -1,10 +1,45 @@
 //! Models of Linux's TCP: the sender that all congestion controls share. Segments leave when acknowledgements come, in
 //! trains as Linux builds them; losses are found by SACK and RACK (RFC 8985), and answered by PRR (RFC 6937) or by BBR.
+//!
+//! A congestion control of one's own has the same sender as CUBIC and BBR:
+//!
+//! ```
+//! use pcc::units::Timestamp;
+//! use pcc_sim::tcp::{Acked, CongestionControl, InRecovery, Window};
+//! use pcc_sim::{Control, Flow, Scenario, run};
+//!
+//! /// Two segments more a round trip, three quarters of the window after a loss.
+//! #[derive(Default)]
+//! struct Hasty(Window);
+//!
+//! impl CongestionControl for Hasty {
+//!     fn limits(&self) -> &Window {
+//!         &self.0
+//!     }
+//!     fn limits_mut(&mut self) -> &mut Window {
+//!         &mut self.0
+//!     }
+//!     fn reduced(&mut self, _: Timestamp) -> f64 {
+//!         (0.75 * self.0.segments).max(2.0)
+//!     }
+//!     fn on_ack(&mut self, event: &Acked, _: InRecovery) {
+//!         let left = if self.0.is_slow_start() { self.0.slow_start(event.acked) } else { event.acked as f64 };
+//!         self.0.grow(2.0 * left, self.0.segments);
+//!     }
+//! }
+//!
+//! let hasty = Flow::of(Control::own("hasty", |_| Hasty::default()));
+//! let path = "rate=20Mbit,rtt=30ms,buffer=75KB".parse()?;
+//! let results = run(&Scenario::new(path, vec![hasty, Flow::of(Control::Reno)], 1, core::time::Duration::from_secs(20)))?;
+//! assert!(results.flows[0].delivered.bytes > results.flows[1].delivered.bytes);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod bbr;
 mod control;
 mod cubic;
 mod hystart;
+mod own;
 mod prague;
 mod recovery;
 mod reno;
@@ -16,15 +51,18 @@ mod window;
 use crate::account::Account;
 use crate::ranges::Ranges;
 use crate::receiver::Ack;
-use crate::scenario::{Control as Which, Flow};
+use crate::scenario::{Control, Flow};
 use crate::supply::Supply;
-use control::{Acked, Control, Marks};
+pub use control::{Acked, CongestionControl, InRecovery, Marks};
 use core::time::Duration;
+pub use own::Own;
 use pcc::units::{Bytes, Rate, Timestamp};
 use recovery::{Recovery, State};
+pub use sample::RateSample;
 use sample::Sampler;
 use scoreboard::{Fate, Scoreboard};
 use train::Train;
+pub use window::Window;
 
 /// Segments of the first window (RFC 6928).
 pub(crate) const INITIAL_WINDOW: f64 = 10.0;
@@ -42,7 +80,7 @@ pub(crate) struct Tcp {
     size: Bytes,
     supply: Supply,
     started: Timestamp,
-    control: Box<dyn Control>,
+    control: Box<dyn CongestionControl>,
     board: Scoreboard,
     /// The number with which each segment of a call left first.
     firsts: Vec<u64>,
@@ -71,18 +109,19 @@ pub(crate) struct Tcp {
 impl Tcp {
     pub(crate) fn new(flow: &Flow) -> Self {
         let (size, started) = (flow.config.max_datagram_size, Timestamp::ZERO + flow.start);
-        let control: Box<dyn Control> = match flow.control {
-            Which::Bbr => Box::new(bbr::Bbr::new(size, flow.config.seed)),
-            Which::Cubic => Box::new(cubic::Cubic::new(flow.paced)),
-            Which::Prague => Box::new(prague::Prague::default()),
-            Which::Reno | Which::Pcc | Which::Fixed(_) => Box::new(reno::Reno::default()),
+        let control: Box<dyn CongestionControl> = match &flow.control {
+            Control::Bbr => Box::new(bbr::Bbr::new(size, flow.config.seed)),
+            Control::Cubic => Box::new(cubic::Cubic::new(flow.paced)),
+            Control::Prague => Box::new(prague::Prague::default()),
+            Control::Own(own) => own.make(flow),
+            Control::Reno | Control::Pcc | Control::Fixed(_) => Box::new(reno::Reno::default()),
         };
         Self {
             account: Account::default(),
             size,
             supply: Supply::new(flow.source, started, size),
             started,
-            train: Train::new(flow.paced || matches!(flow.control, Which::Bbr | Which::Prague), size),
+            train: Train::new(flow.paced || control.is_paced(), size),
             control,
             board: Scoreboard::default(),
             firsts: Vec::new(),
@@ -91,7 +130,7 @@ impl Tcp {
             known: Ranges::default(),
             fresh: Vec::new(),
             marked: 0,
-            ecn: flow.ecn && flow.control != Which::Bbr,
+            ecn: flow.ecn && flow.control != Control::Bbr,
             smoothed: None,
             variation: Duration::ZERO,
             least_rtt: None,
@@ -384,7 +423,7 @@ mod tests {
 
     #[test]
     fn a_mark_missing_in_an_overtaken_ack_counts_once() {
-        let mut tcp = Tcp::new(&Flow { ecn: true, ..Flow::of(Which::Reno) });
+        let mut tcp = Tcp::new(&Flow { ecn: true, ..Flow::of(Control::Reno) });
         let mut now = Timestamp::ZERO;
         let mut ranges = Ranges::default();
         // Sends what may leave, and has all of it acknowledged 20 ms later.

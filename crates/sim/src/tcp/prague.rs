@@ -2,7 +2,7 @@
 //! (RFC 8257 §3.3), and grows by a segment a round trip meanwhile (draft-briscoe-iccrg-prague-congestion-control §2.4). At a steady share p
 //! of marks its window is near 2/p segments. Not modelled: independence of the RTT.
 
-use super::control::{Acked, Control, InRecovery, Marks};
+use super::control::{Acked, CongestionControl, InRecovery, Marks};
 use super::window::Window;
 use pcc::units::Timestamp;
 
@@ -30,9 +30,13 @@ impl Default for Prague {
     }
 }
 
-impl Control for Prague {
+impl CongestionControl for Prague {
     fn limits(&self) -> &Window {
         &self.window
+    }
+
+    fn is_paced(&self) -> bool {
+        true
     }
 
     fn limits_mut(&mut self) -> &mut Window {

@@ -1,7 +1,7 @@
 //! Recovery: what a loss, a mark or a time-out does to the window of controls that do not decide alone. Proportional rate
 //! reduction (RFC 6937) as Linux has it (`tcp_cwnd_reduction`).
 
-use super::control::{Acked, Control, InRecovery};
+use super::control::{Acked, CongestionControl, InRecovery};
 use pcc::units::Timestamp;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,13 +57,13 @@ impl Recovery {
     }
 
     /// Marks count once a window (RFC 3168 §6.1.2).
-    pub(super) fn on_mark(&mut self, control: &mut dyn Control, now: Timestamp, next: u64) {
+    pub(super) fn on_mark(&mut self, control: &mut dyn CongestionControl, now: Timestamp, next: u64) {
         if self.state == State::Open {
             self.begin(control, State::Reducing, now, next);
         }
     }
 
-    fn begin(&mut self, control: &mut dyn Control, state: State, now: Timestamp, next: u64) {
+    fn begin(&mut self, control: &mut dyn CongestionControl, state: State, now: Timestamp, next: u64) {
         (self.prior_window, self.prior_threshold) = (control.window(), control.threshold());
         let threshold = control.reduced(now);
         control.set_threshold(threshold);
@@ -74,7 +74,13 @@ impl Recovery {
         }
     }
 
-    pub(super) fn on_timeout(&mut self, control: &mut dyn Control, now: Timestamp, in_flight: u64, next: u64) {
+    pub(super) fn on_timeout(
+        &mut self,
+        control: &mut dyn CongestionControl,
+        now: Timestamp,
+        in_flight: u64,
+        next: u64,
+    ) {
         if self.state != State::Loss {
             self.begin(control, State::Loss, now, next);
             // Without knowing which of them arrive nothing is undone.
@@ -86,7 +92,7 @@ impl Recovery {
     }
 
     /// A loss turned out to be none. If all of an episode did, the window is what it was.
-    pub(super) fn on_spurious(&mut self, control: &mut dyn Control, was_lost: bool) {
+    pub(super) fn on_spurious(&mut self, control: &mut dyn CongestionControl, was_lost: bool) {
         if !was_lost || self.state != State::Recovery {
             return;
         }
@@ -101,7 +107,7 @@ impl Recovery {
         }
     }
 
-    pub(super) fn on_ack(&mut self, control: &mut dyn Control, event: &Acked, advanced: bool) {
+    pub(super) fn on_ack(&mut self, control: &mut dyn CongestionControl, event: &Acked, advanced: bool) {
         if self.state != State::Open && event.una >= self.high {
             if !control.decides_alone() && self.state != State::Loss {
                 control.set_window(control.threshold());
@@ -129,7 +135,7 @@ impl Recovery {
     }
 
     /// The window follows what arrives, down to the threshold.
-    fn reduce(&mut self, control: &mut dyn Control, event: &Acked, advanced: bool) {
+    fn reduce(&mut self, control: &mut dyn CongestionControl, event: &Acked, advanced: bool) {
         if event.acked == 0 {
             if event.lost > 0 && self.delivered == 0 {
                 control.set_window(event.in_flight as f64 + 1.0);

@@ -1,6 +1,6 @@
 //! `NewReno`: a segment a round trip more, half after a loss. Source: RFC 5681, RFC 6582.
 
-use super::control::{Acked, Control, InRecovery};
+use super::control::{Acked, CongestionControl, InRecovery};
 use super::window::Window;
 use pcc::units::Timestamp;
 
@@ -9,7 +9,7 @@ pub(super) struct Reno {
     window: Window,
 }
 
-impl Control for Reno {
+impl CongestionControl for Reno {
     fn limits(&self) -> &Window {
         &self.window
     }

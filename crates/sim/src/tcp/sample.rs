@@ -15,14 +15,17 @@ pub(super) struct Stamp {
 
 /// Segments delivered over a time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RateSample {
-    pub(super) delivered: u64,
-    /// As of when the packet left whose acknowledgement ends the sample.
-    pub(super) prior_delivered: u64,
+pub struct RateSample {
+    /// So many.
+    pub delivered: u64,
+    /// Delivered since the flow began, when the packet left whose acknowledgement ends the sample.
+    pub prior_delivered: u64,
     /// The longer of the time in which they left and that in which they arrived; `None` if shorter than any RTT.
-    pub(super) interval: Option<Duration>,
-    pub(super) app_limited: bool,
-    pub(super) lost: u64,
+    pub interval: Option<Duration>,
+    /// The application had no more to send meanwhile: the path may carry more.
+    pub app_limited: bool,
+    /// Taken for lost by this acknowledgement.
+    pub lost: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,11 +2,14 @@
 
 use super::INITIAL_WINDOW;
 
-/// Unit: segments.
+/// A window of segments that begins with ten (RFC 6928) and grows as Reno's does.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Window {
-    pub(super) segments: f64,
-    pub(super) threshold: f64,
+pub struct Window {
+    /// Segments that may be in flight.
+    pub segments: f64,
+    /// Slow start ends here. Unit: segments.
+    pub threshold: f64,
+    /// Acknowledged towards the next segment.
     counted: f64,
 }
 
@@ -17,12 +20,13 @@ impl Default for Window {
 }
 
 impl Window {
-    pub(super) fn is_slow_start(&self) -> bool {
+    /// Whether the window is below the threshold.
+    pub fn is_slow_start(&self) -> bool {
         self.segments < self.threshold
     }
 
     /// A segment for each acknowledged, up to the threshold; how many acknowledged ones are left over.
-    pub(super) fn slow_start(&mut self, acked: u64) -> f64 {
+    pub fn slow_start(&mut self, acked: u64) -> f64 {
         let acked = acked as f64;
         let grown = (self.segments + acked).min(self.threshold.max(self.segments));
         let left = acked - (grown - self.segments);
@@ -31,7 +35,7 @@ impl Window {
     }
 
     /// A segment for each `every` acknowledged (`tcp_cong_avoid_ai`).
-    pub(super) fn grow(&mut self, acked: f64, every: f64) {
+    pub fn grow(&mut self, acked: f64, every: f64) {
         if self.counted >= every {
             self.counted = 0.0;
             self.segments += 1.0;

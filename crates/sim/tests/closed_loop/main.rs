@@ -6,6 +6,7 @@ mod company;
 mod known;
 mod laws;
 mod memory;
+mod own;
 mod queues;
 mod reordering;
 mod replay;

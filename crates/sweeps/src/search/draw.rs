@@ -109,7 +109,7 @@ impl Draw {
         let Cast(mut flows) = self.flows.parse().map_err(|error| problem(&error))?;
         for (number, flow) in (0..).zip(&mut flows) {
             if instead != Control::Pcc {
-                *flow = Flow::by(flow, instead);
+                *flow = Flow::by(flow, instead.clone());
             }
             (flow.config.seed, flow.ecn) = (self.seed.wrapping_mul(1000).wrapping_add(number), self.marks);
         }

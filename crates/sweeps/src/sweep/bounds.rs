@@ -56,7 +56,7 @@ struct Bound {
 fn bounds(rows: &[Row], utility: Option<&Arc<dyn Utility>>) -> Result<Vec<Bound>, String> {
     let usual = Flow::default().config.utility;
     let ours = |flow: &mut Flow| {
-        if let (Control::Pcc, Some(utility)) = (flow.control, utility)
+        if let (Control::Pcc, Some(utility)) = (&flow.control, utility)
             && flow.config.utility.name() == usual.name()
         {
             flow.config.utility = utility.clone();

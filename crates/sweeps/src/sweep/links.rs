@@ -61,7 +61,7 @@ fn once(sender: &Sender, seed: u64) -> Result<Results, String> {
             (flow.config.law, flow.config.utility) = (Some(variant.law.clone()), variant.utility.clone());
             flow
         }
-        Sender::Peer(control) => Flow::of(*control),
+        Sender::Peer(control) => Flow::of(control.clone()),
     };
     let scenario = Scenario::new(link(seed)?, vec![flow], seed, EVERY * CHANGES);
     run(&scenario).map_err(|error| format!("{error}"))
