@@ -3,7 +3,6 @@
 
 mod advice;
 #[cfg(target_os = "linux")]
-#[cfg(target_os = "linux")]
 mod lab;
 mod program;
 mod race;

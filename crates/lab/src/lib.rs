@@ -12,7 +12,6 @@ pub mod check;
 pub mod cost;
 pub mod figure;
 pub mod guest;
-mod jobs;
 pub mod kernel;
 pub mod machine;
 pub mod measure;
@@ -26,4 +25,4 @@ pub mod spec;
 pub mod store;
 pub mod summary;
 
-pub use jobs::each_at_once;
+pub use pcc_play::each_at_once;

@@ -8,7 +8,6 @@ pub use outcome::{KERNEL, run};
 pub use translate::{Prepare, control};
 
 use crate::check;
-use crate::jobs::each_at_once;
 use crate::scenario::{self, NotThere, Options, Run, Scenario, ScenarioError, Selection, Size};
 use crate::spec::Outcome;
 use crate::summary;

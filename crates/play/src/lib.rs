@@ -9,14 +9,19 @@
 //! | `rehearsal`, `rehearsed` | what a utility does in a simulation of real senders |
 //! | `findings` | what a computation finds out about a utility, as text and as JSON |
 //! | `drawing` | a utility as a picture |
+//! | `jobs`, `shard` | many runs on all processors, or on several machines |
 
 pub mod drawing;
 pub mod findings;
+mod jobs;
 pub mod page;
 pub mod rehearsal;
 mod rehearsed;
+mod shard;
 mod told;
 
+pub use jobs::each_at_once;
+pub use shard::{ParseShardError, Shard};
 pub use told::Told;
 
 use core::time::Duration;

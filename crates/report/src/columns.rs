@@ -3,9 +3,9 @@
 /// A column: on which side its words stand, and the width that it has at least.
 #[derive(Clone, Copy, Debug)]
 pub enum Column {
-    /// Words end where they are long.
+    /// Their left.
     Left(usize),
-    /// Numbers end below each other.
+    /// Their right.
     Right(usize),
 }
 

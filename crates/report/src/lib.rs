@@ -2,6 +2,7 @@
 //!
 //! * [`finding`] is what a look at a computer or a path has shown.
 //! * [`provenance`] tells who measured, by which build and command.
+//! * [`columns`] aligns tables for people.
 //! * [`prometheus`] writes figures for machines that watch.
 //! * [`columns`] makes tables for people.
 //! * [`escape`](escape::escape) makes the text of strangers safe on a page.

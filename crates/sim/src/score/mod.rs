@@ -108,7 +108,7 @@ impl Statistic {
 pub struct Form<'a> {
     /// The size of the run.
     pub size: Size,
-    /// Who is judged instead of PCC.
+    /// The sender that is judged instead of PCC.
     pub entrant: Option<&'a Entrant>,
     /// The peers that are put into PCC's place; PCC itself may be one beside an entrant.
     pub peers: &'a [&'static str],
@@ -128,7 +128,7 @@ impl Form<'_> {
     }
 }
 
-/// Who has PCC's place in a simulation.
+/// The sender in PCC's place in a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sender<'a> {
     /// The one that the rows are about: PCC, or the entrant.
@@ -301,7 +301,7 @@ impl Row {
         Ok(Scenario { queue: self.queue, policer, ..Scenario::new(path, flows, seed, duration) })
     }
 
-    /// Who has PCC's place, the one that is judged first, and the row as each has it.
+    /// The senders that take PCC's place, the one that is judged first, and the row as each has it.
     fn senders(&self, form: &Form<'_>) -> Vec<(Sender<'static>, Self)> {
         let peers = form.peers.iter().map(|peer| (form.sender(peer), *self));
         let other = self.over.map(|over| (form.sender(over), self.of_the_other()));

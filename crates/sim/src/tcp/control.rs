@@ -52,7 +52,7 @@ impl Acked {
     }
 }
 
-/// What an acknowledgement tells of marks. Unit: segments.
+/// The marks that an acknowledgement tells of. Unit: segments.
 #[derive(Clone, Copy, Debug)]
 pub struct Marks {
     /// Newly known to have arrived.
@@ -139,7 +139,7 @@ pub trait CongestionControl {
         2
     }
 
-    /// What it is doing, if recovery's own words do not tell.
+    /// The name of its state, if recovery's own words do not tell.
     fn state(&self) -> Option<&'static str> {
         None
     }

@@ -16,7 +16,7 @@ pub(super) struct Stamp {
 /// Segments delivered over a time.
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {
-    /// So many.
+    /// Their number.
     pub delivered: u64,
     /// Delivered since the flow began, when the packet left whose acknowledgement ends the sample.
     pub prior_delivered: u64,
