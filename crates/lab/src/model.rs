@@ -12,6 +12,7 @@ use crate::scenario::{self, NotThere, Options, Run, Scenario, ScenarioError, Sel
 use crate::spec::Outcome;
 use crate::summary;
 use pcc_link::Impossible;
+use pcc_play::each_at_once;
 use serde_json::{Value, json};
 
 /// A scenario of which some runs can be simulated.
@@ -43,7 +44,8 @@ impl Plan {
     ///
     /// Errors: it cannot be read, has not what is wanted, or none of it has a model.
     pub fn of(name: &str, size: Size, wanted: Selection<'_>) -> Result<Self, PlanError> {
-        let mut scenarios = [scenario::load(name, &Options { size, ..Options::default() })?];
+        let options = Options { size, algorithms: wanted.algorithms.to_vec(), ..Options::default() };
+        let mut scenarios = [scenario::load(name, &options)?];
         wanted.apply(&mut scenarios)?;
         let [mut scenario] = scenarios;
         let missing = leave_out(&mut scenario);

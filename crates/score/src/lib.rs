@@ -159,19 +159,15 @@ impl fmt::Display for Score {
 /// `pcc-lab sim score` prints, with PCC among the peers.
 pub fn entered(entrant: impl Into<Entrant>) -> ExitCode {
     let entrant = entrant.into();
-    let name = entrant.name().to_owned();
+    let name = entrant.name();
     let about = format!("Hold {name} against PCC's promises, in simulations, with PCC, CUBIC, BBR and Reno beside it");
-    let command = Args::augment_args(clap::Command::new("score").about(about).after_help(EXIT_CODES));
-    let args = Args::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit());
-    let score = match Score::of(Some(&entrant), &args, &|_| {}) {
-        Ok(score) => score,
-        Err(problem) => {
-            eprintln!("{name}: {problem}");
-            return ExitCode::from(2);
-        }
-    };
+    let mut command = Args::augment_args(clap::Command::new("score").about(about).after_help(EXIT_CODES));
+    let args = Args::from_arg_matches(&command.get_matches_mut()).unwrap_or_else(|error| error.exit());
+    let refuse = |misused| command.error(clap::error::ErrorKind::ValueValidation, misused).exit();
+    let score = Score::of(Some(&entrant), &args, &|_| {}).unwrap_or_else(refuse);
     if let Err(error) = score.print(args.json) {
-        eprintln!("{name}: cannot print the score: {error}");
+        // Nobody may hear that either.
+        drop(writeln!(std::io::stderr(), "{name}: could not print the score: {error}"));
         return ExitCode::from(1);
     }
     match (score.missed(), score.open()) {

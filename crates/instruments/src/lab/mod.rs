@@ -14,6 +14,11 @@ use pcc_lab::{cost, guest, kernel};
 use std::io::Write as _;
 use std::path::PathBuf;
 
+/// The names of `--algorithm`.
+pub(crate) fn algorithms(list: &str) -> Result<Vec<String>, std::convert::Infallible> {
+    Ok(scenario::algorithm::algorithms(list))
+}
+
 /// The commands about experiments on a real Linux stack.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {

@@ -33,8 +33,8 @@ pub(crate) struct Args {
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
     /// Only these algorithms, of the scenario or not
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    algorithm: Vec<String>,
+    #[arg(long, value_name = "NAME", value_parser = crate::lab::algorithms)]
+    algorithm: Vec<Vec<String>>,
     /// Only these values of the sweep
     #[arg(long, value_name = "VALUE", value_delimiter = ',')]
     point: Vec<String>,
@@ -84,9 +84,10 @@ impl Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     // A mistake in the last name must not be found after an hour of runs.
-    let mut scenarios = bench::load(&args.names, &args.wanted, &args.algorithm)?;
+    let algorithms = args.algorithm.concat();
+    let mut scenarios = bench::load(&args.names, &args.wanted, &algorithms)?;
     let selection =
-        Selection { algorithms: &args.algorithm, points: &args.point, seeds: &args.seed, first_seeds: args.seeds };
+        Selection { algorithms: &algorithms, points: &args.point, seeds: &args.seed, first_seeds: args.seeds };
     selection.apply(&mut scenarios).context(Exit::Usage)?;
     if let Some(file) = args.results.as_ref().filter(|results| results.is_file()) {
         let problem = format!("--results {}: it is a file, and results take a directory", file.display());

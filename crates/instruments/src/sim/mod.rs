@@ -77,9 +77,9 @@ struct Run {
     /// Seeds, separated by commas [default: 1, or those of the scenario]
     #[arg(long, value_name = "SEED", value_delimiter = ',', value_parser = crate::written::seed)]
     seed: Vec<u64>,
-    /// Only these algorithms of a scenario
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    algorithm: Vec<String>,
+    /// Only these algorithms, of a scenario or not, for example `quic:pcc/safe,queued=1+allegro+paper,cubic`
+    #[arg(long, value_name = "NAME", value_parser = crate::lab::algorithms)]
+    algorithm: Vec<Vec<String>>,
     /// Only these values of a scenario's sweep
     #[arg(long, value_name = "VALUE", value_delimiter = ',')]
     point: Vec<String>,
@@ -189,7 +189,7 @@ mod tests {
             (&["score", "--row", "9999"], "choose from 1, 1k, 2"),
             (&["nowhere.toml"], "nowhere.toml"),
             (&["random-loss", "--point", "0.5"], "has no point `0.5`"),
-            (&["random-loss", "--algorithm", "swift"], "has no algorithm `swift`"),
+            (&["random-loss", "--algorithm", "swift"], "unknown algorithm `swift`"),
             (&["random-loss", "--seed", "99"], "has no seed 99"),
             (&["random-loss", "--algorithm", "illinois"], "there are models of"),
         ] {

@@ -21,7 +21,8 @@ use std::time::Duration;
 pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
     let page = args.output.as_deref().map(|path| Reserved::at(path, "--output")).transpose()?;
     let size = if args.full { Size::Full } else { Size::Standard };
-    let wanted = Selection { algorithms: &args.algorithm, points: &args.point, seeds: &args.seed, first_seeds: None };
+    let algorithms = args.algorithm.concat();
+    let wanted = Selection { algorithms: &algorithms, points: &args.point, seeds: &args.seed, first_seeds: None };
     let mut plan = Plan::of(name, size, wanted).context(Failure::Usage)?;
     // A missing peer makes the others look good. It is told before the runs are divided: each part says what is missing.
     if !plan.missing.is_empty() {

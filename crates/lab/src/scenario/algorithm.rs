@@ -1,5 +1,5 @@
 //! Names of what sends: `cubic`, `reno+paced`, `cubic*10`, `pcc/safe`, `quic:pcc/safe`, `quic:pcc+allegro+epsilon_min=0.02`,
-//! `quic:pcc/mine.utility`, `app`.
+//! `quic:pcc/safe,queued=1+allegro+paper`, `quic:pcc/mine.utility`, `app`.
 
 use crate::names::{BPF_ALGORITHM, MODULE_ALGORITHM};
 use crate::spec::FlowSpec;
@@ -40,6 +40,28 @@ pub const APP: &str = "app";
 
 /// More connections than this in a bundle are likelier a slip of the pen than a plan.
 const MOST_CONNECTIONS: u32 = 1000;
+
+/// The names in a list with commas between them. A comma inside parentheses, or before `KEY=`, is of a utility.
+pub fn algorithms(list: &str) -> Vec<String> {
+    let (mut names, mut name, mut depth) = (Vec::new(), String::new(), 0_i32);
+    for (at, letter) in list.char_indices() {
+        match letter {
+            ',' if depth <= 0 && !is_setting(&list[at + 1..]) => names.push(core::mem::take(&mut name)),
+            _ => {
+                depth += i32::from(letter == '(') - i32::from(letter == ')');
+                name.push(letter);
+            }
+        }
+    }
+    names.push(name);
+    names
+}
+
+/// Whether a text begins with `KEY=`.
+fn is_setting(text: &str) -> bool {
+    let key = text.split('=').next().filter(|key| key.len() < text.len());
+    key.is_some_and(|key| !key.is_empty() && key.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_'))
+}
 
 /// A flow of the algorithm of that name: who sends, in how many connections, how; the rest is for the caller to fill in. A
 /// file with a utility is looked for in `dir`.
@@ -140,6 +162,14 @@ mod tests {
                 Some("linear"),
                 Some("allegro,epsilon_min=0.02,interval_rtts=1..1.4"),
             ),
+            (
+                "quic:pcc/safe,queued=1+allegro+paper",
+                "quic:pcc",
+                1,
+                false,
+                Some("safe,queued=1"),
+                Some("allegro,paper"),
+            ),
             ("pcc", "pcc", 1, false, None, None),
             ("pcc/scavenger*2", "pcc", 2, false, Some("scavenger"), None),
             ("pcc+vivace", "pcc", 1, false, None, Some("vivace")),
@@ -152,6 +182,21 @@ mod tests {
                 "{name}"
             );
             assert_eq!((flow.utility.as_deref(), flow.law.as_deref()), (utility, law), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_comma_of_a_utility_parts_no_names() {
+        for (list, names) in [
+            ("cubic,bbr", &["cubic", "bbr"][..]),
+            ("quic:pcc/safe,queued=1+allegro+paper,cubic", &["quic:pcc/safe,queued=1+allegro+paper", "cubic"]),
+            (
+                "quic:pcc/hybrid,needed=20Mbit,quic:pcc+epsilon=0.01",
+                &["quic:pcc/hybrid,needed=20Mbit", "quic:pcc+epsilon=0.01"],
+            ),
+            ("quic:pcc/x*max(1-L,0.1),reno+paced*2", &["quic:pcc/x*max(1-L,0.1)", "reno+paced*2"]),
+        ] {
+            assert_eq!(algorithms(list), names, "{list}");
         }
     }
 
