@@ -34,6 +34,7 @@ pub const EXIT_CODES: &str =
 
 /// The rows that are judged, and how they are printed.
 #[derive(Clone, Debug, Default, clap::Args)]
+#[group(skip)]
 pub struct Args {
     /// Fewer seeds and shorter runs: two minutes instead of ten
     #[arg(long)]

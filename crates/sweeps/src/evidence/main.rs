@@ -6,6 +6,8 @@
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
 mod passage;
+#[path = "../stamp.rs"]
+mod stamp;
 mod table;
 
 use std::process::ExitCode;
@@ -13,7 +15,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     match table::page() {
         Ok(page) => {
-            println!("{page}");
+            println!("{}", stamp::stamped(&page));
             ExitCode::SUCCESS
         }
         Err(problem) => {

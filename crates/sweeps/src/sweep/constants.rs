@@ -9,6 +9,7 @@ use crate::copy::{Copy, root};
 use crate::measure::{self, Case, Figure, measure, names};
 use crate::page::{moved, number};
 use crate::parts::OFF;
+use crate::stamp;
 use crate::turned::{Constant, FILES, LEFT, TURN, constants};
 use std::fmt::Write as _;
 use std::fs;
@@ -103,7 +104,10 @@ pub(crate) fn kept() -> Result<String, String> {
         let moves = measured(&page, &constant)?;
         Some(Row { constant, moves })
     });
-    Ok(written(&rows.collect::<Vec<_>>()))
+    let kept = written(&rows.collect::<Vec<_>>());
+    // The figures are still of the law that they were measured with.
+    let law = page.lines().rev().find(|line| line.starts_with(stamp::BEGINS));
+    Ok(law.map_or(kept.clone(), |law| format!("{kept}\n\n{law}")))
 }
 
 /// What a page says that this constant moves, in the part of its file.
@@ -150,6 +154,8 @@ mod tests {
     #[test]
     fn the_page_names_only_constants_of_today() {
         let page = fs::read_to_string(root().unwrap().join("docs/sweeps/constants.md")).unwrap();
-        assert_eq!(heads(&page), heads(&kept().unwrap()), "`sweep kept-constants` prints the page of today");
+        let kept = kept().unwrap();
+        assert_eq!(kept.lines().last(), page.lines().last(), "the law of its figures");
+        assert_eq!(heads(&page), heads(&kept), "`sweep kept-constants` prints the page of today");
     }
 }

@@ -33,6 +33,8 @@ mod papers;
 mod parts;
 mod paths;
 mod rules;
+#[path = "../stamp.rs"]
+mod stamp;
 mod switches;
 #[cfg(test)]
 mod tests;
@@ -49,22 +51,22 @@ fn main() -> ExitCode {
     let law = asked.next();
     let variants: Vec<_> = asked.collect();
     let page = match law.as_deref() {
-        Some("ascent") if variants.is_empty() => ascent::page(),
+        Some("ascent") if variants.is_empty() => ascent::page().map(|page| stamp::stamped(&page)),
         Some("ascent") => ascent::table(&variants),
-        Some("constants") => constants::page(),
+        Some("constants") => constants::page().map(|page| stamp::stamped(&page)),
         Some("kept-constants") => constants::kept(),
-        Some("parts") => parts::page(&variants),
+        Some("parts") => parts::page(&variants).map(|page| stamp::stamped(&page)),
         Some("figures") => constants::figures(&ascent::CASES),
         Some("part-figures") => paths::figures(seeds(&variants)).map(|all| measure::written(&all)),
         Some("train-figures") => constants::figures(&trains::CASES),
-        Some("links") if variants.is_empty() => links::page(),
+        Some("links") if variants.is_empty() => links::page().map(|page| stamp::stamped(&page)),
         Some("links") => links::table(&variants),
-        Some("crowd") => crowd::page(),
-        Some("trains") => trains::page(),
-        Some("laws") => laws::page(),
+        Some("crowd") => crowd::page().map(|page| stamp::stamped(&page)),
+        Some("trains") => trains::page().map(|page| stamp::stamped(&page)),
+        Some("laws") => laws::page().map(|page| stamp::stamped(&page)),
         Some("bounds") => bounds::table(&variants),
-        Some("allegro") => papers::allegro(&variants),
-        Some("vivace") => papers::vivace(&variants),
+        Some("allegro") => papers::allegro(&variants).map(|table| stamp::stamped(&table)),
+        Some("vivace") => papers::vivace(&variants).map(|table| stamp::stamped(&table)),
         _ => Err(HELP.to_owned()),
     };
     match page {
