@@ -24,14 +24,14 @@ pub enum Verdict {
 }
 
 /// A control law. One of them holds the base rate of a connection and plans its monitor intervals, once start-up has found
-/// the rate's order of magnitude.
+/// the rate's order of magnitude. [`Law::own`](super::Law::own) takes one that is not of this crate: `docs/own-law.md`.
 pub trait RateControl: Debug + Send + Sync {
     /// The plan of the next interval. Called when the previous one closes, after each verdict but [`Verdict::Wait`],
     /// and wherever something else than the law ended a trial: a guard, a pause, another utility. `rng` makes the
     /// random choices.
     fn next(&mut self, path: &Path, rng: &mut Rng) -> IntervalPlan;
 
-    /// An interval of the current plan was resolved. `utility` ranks it, and variants of it that the law makes.
+    /// An interval of the current plan with a [`trial`](IntervalPlan::trial) was resolved. `utility` ranks it, and variants of it that the law makes.
     fn on_report(&mut self, plan: IntervalPlan, report: &Report, utility: &dyn Worth, path: &Path) -> Verdict;
 
     /// Start-up ran again: probe from this rate on. The old knowledge of the path may be worth nothing.
