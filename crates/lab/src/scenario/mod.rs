@@ -240,11 +240,14 @@ fn understand(name: &str, text: &str, dir: &Path, options: &Options) -> Result<S
     if options.app.is_some() && !file.algorithms.iter().any(|known| known == algorithm::APP) {
         file.algorithms.push(algorithm::APP.to_owned());
     }
+    let mut added = Vec::new();
     for name in &options.algorithms {
         if !file.algorithms.contains(name) {
             file.algorithms.push(name.clone());
+            added.push(name.clone());
         }
     }
+    let options = &Options { algorithms: added, ..options.clone() };
     let runs =
         expand(&file, dir, options).map_err(|problem| ScenarioError::Impossible { name: name.to_owned(), problem })?;
     let points: Vec<_> = runs.iter().map(|run| run.point.as_str()).collect();
@@ -512,6 +515,18 @@ mod tests {
         assert_eq!(scenario.runs.len(), 3 * 3 * 2);
         assert!(scenario.runs.iter().any(|run| run.algorithm == "app" && run.spec.flows[0].app == Some(app.clone())));
         assert!(read(&SMALL.replace("bbr", "app")).unwrap_err().contains("say which"));
+    }
+
+    #[test]
+    fn a_utility_that_the_scenario_names_is_found_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("mine.utility"), "x - 5*x*L\n").unwrap();
+        let text = SMALL.replace("bbr", "quic:pcc/mine.utility");
+        for wanted in [&[][..], &["quic:pcc/mine.utility".to_owned()]] {
+            let options = Options { algorithms: wanted.to_vec(), ..Options::default() };
+            let scenario = understand("small", &text, dir.path(), &options);
+            assert!(scenario.is_ok_and(|scenario| scenario.runs.len() == 3 * 2 * 2), "{wanted:?}");
+        }
     }
 
     #[test]
