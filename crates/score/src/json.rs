@@ -4,10 +4,12 @@ use crate::{Score, problem, verdict};
 use pcc_sim::score::{Judged, Row};
 use serde_json::Value;
 
-/// An object a row.
+/// An object a row, and how many promises each sender keeps.
 pub(crate) fn document(score: &Score) -> Value {
     let rows: Vec<_> = score.rows.iter().map(|row| json(row, &score.name)).collect();
-    serde_json::json!({ "rows": rows })
+    let kept: serde_json::Map<_, _> =
+        score.kept().into_iter().map(|(name, kept)| (name.to_owned(), Value::from(kept))).collect();
+    serde_json::json!({ "rows": rows, "promises_kept": kept })
 }
 
 /// The measure as programs have it: as `pcc-lab check` writes it.

@@ -216,6 +216,10 @@ mod tests {
         let of = |place: usize, peer: &str| json["rows"][place]["peers"][peer].clone();
         assert_eq!(json["rows"][0]["algorithm"], "mine");
         assert!(of(0, "pcc").is_number() && json["rows"][0]["measured"] == of(0, "reno"));
+        assert_eq!(
+            (&json["promises_kept"]["mine"], &json["promises_kept"]["pcc"]),
+            (&kept[0].1.into(), &kept[1].1.into())
+        );
         let table = score.to_string();
         let last = table.lines().last().unwrap();
         assert!(last.starts_with(&format!("promises kept, of 2: mine {}, pcc ", kept[0].1)), "{last}");
