@@ -1,6 +1,6 @@
 //! The options about times, permissions and the like, by rsync's letters.
 
-use pcc_files::{Chmod, Keeps};
+use pcc_files::{Chmod, Deltas, Keeps};
 
 /// Options about what is kept besides names and contents.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -66,6 +66,17 @@ pub(crate) struct KeepArgs {
     #[arg(short = 'z', long, help_heading = "Sending")]
     compress: bool,
 
+    /// Send a file that changed as a whole, and not only what the old one at the destination lacks
+    #[arg(short = 'W', long, help_heading = "Sending", overrides_with = "no_whole_file")]
+    whole_file: bool,
+
+    /// Compare a file that changed with the old one before anything is sent
+    ///
+    /// Otherwise both files are read while the transfer goes on, and a network that brings more than a tenth of what reading does gets
+    /// the file whole. This sends least.
+    #[arg(long, alias = "no-W", overrides_with = "whole_file", help_heading = "Sending", hide_short_help = true)]
+    no_whole_file: bool,
+
     /// Take times back from -a
     #[arg(long, alias = "no-t", hide_short_help = true)]
     no_times: bool,
@@ -101,6 +112,11 @@ impl KeepArgs {
             numeric_ids: self.numeric_ids,
             sparse: self.sparse,
             compress: self.compress,
+            deltas: match (self.whole_file, self.no_whole_file) {
+                (true, _) => Deltas::Never,
+                (_, true) => Deltas::Always,
+                _ => Deltas::WhereTheyPay,
+            },
             chmod: self.chmod.iter().cloned().fold(Chmod::default(), Chmod::and),
         }
     }
@@ -146,6 +162,15 @@ mod tests {
         let some = keep("x -a --no-o --no-g --no-links").keeps(false);
         assert!(!some.links && !some.links_out && !some.owner && !some.group && some.times);
         assert!(!keep("x -l --safe-links").keeps(true).links_out);
+        for (words, deltas) in [
+            ("x -t", Deltas::WhereTheyPay),
+            ("x -W", Deltas::Never),
+            ("x --no-W", Deltas::Always),
+            ("x -W --no-whole-file", Deltas::Always),
+            ("x --no-whole-file -W", Deltas::Never),
+        ] {
+            assert_eq!(keep(words).keeps(true).deltas, deltas, "{words}");
+        }
         assert!(keep("x -t --chmod go-w").answer().is_some() && keep("x -a --chmod go-w").answer().is_none());
     }
 }

@@ -103,10 +103,6 @@ struct AlwaysOn {
     #[arg(long = "checksum", alias = "ignore-times", hide_short_help = true)]
     _checksum: bool,
 
-    /// Always on: send a file that changed as a whole
-    #[arg(short = 'W', long = "whole-file", hide_short_help = true)]
-    _whole_file: bool,
-
     /// Always on: sizes that people can read
     #[arg(long = "human-readable", hide_short_help = true)]
     _human_readable: bool,

@@ -148,7 +148,7 @@ fn an_equal_file_does_not_come_again_one_of_its_size_does() {
     let bench = Bench::new();
     let content = bench.write("served/file", 300_000);
     let server = bench.serve(&[]);
-    let get = || bench::last_json(&bench.run(&["get", &server.url("file"), "--json"]));
+    let get = || bench::last_json(&bench.run(&["get", "-W", &server.url("file"), "--json"]));
     assert_eq!(get()["resumed_from"], 0);
     let again = get();
     assert_eq!((&again["resumed_from"], &again["verified"]), (&json!(300_000), &json!(true)));

@@ -73,7 +73,7 @@ fn a_directory_that_is_there_is_not_sent_again() {
     for (name, size) in [("a", 1_000_000), ("sub/b", 300_000), ("empty", 0)] {
         bench.write(&format!("client/tree/{name}"), size);
     }
-    let put = || last(&bench.run(&["put", "tree", &server.url(""), "--json"]));
+    let put = || last(&bench.run(&["put", "-W", "tree", &server.url(""), "--json"]));
     assert_eq!(put()["resumed_from"].as_u64(), Some(0));
     wait_until("the log", || server.received() >= 1_300_000);
     let again = put();

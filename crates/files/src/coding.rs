@@ -2,9 +2,11 @@
 //! on anywhere in it.
 //!
 //! A frame is four bytes and what they announce: the length, and in the highest bit whether it is zstd or the bytes as they are. All of a frame
-//! is [`MOST`] bytes of the file at most, so whatever a stranger sends costs no more memory than that.
+//! is [`MOST`] bytes of the file at most, so whatever a stranger sends costs no more memory than that. In a body of the coding [`DELTA`] the
+//! second bit says that so many bytes of another file follow here, and eight more bytes where they are in it.
 
 use bytes::{Buf, Bytes, BytesMut};
+use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::time::Instant;
@@ -15,8 +17,13 @@ pub(crate) const MOST: usize = 512 << 10;
 /// Name of the coding, in fields.
 pub(crate) const ZSTD: &str = "zstd";
 
+/// Name of the coding that has copies of another file's bytes, too.
+pub(crate) const DELTA: &str = "delta";
+
 const HEAD: usize = 4;
+const PLACE: usize = 8;
 const IS_ZSTD: u32 = 1 << 31;
+const IS_COPY: u32 = 1 << 30;
 
 /// zstd's fastest: 100 Mbit/s take 3 % of a processor.
 const LEVEL: i32 = 1;
@@ -94,6 +101,19 @@ pub(crate) fn plain(piece: &[u8]) -> Vec<u8> {
     framed(piece, 0)
 }
 
+/// The frames of bytes that another file has, in this range.
+pub(crate) fn copies(range: Range<u64>) -> Vec<u8> {
+    let mut frames = Vec::new();
+    let mut place = range.start;
+    while place < range.end {
+        let length = (range.end - place).min(MOST as u64);
+        frames.extend_from_slice(&(length as u32 | IS_COPY).to_be_bytes());
+        frames.extend_from_slice(&place.to_be_bytes());
+        place += length;
+    }
+    frames
+}
+
 fn framed(content: &[u8], kind: u32) -> Vec<u8> {
     let length = u32::try_from(content.len()).unwrap_or(u32::MAX) | kind;
     [&length.to_be_bytes()[..], content].concat()
@@ -123,6 +143,15 @@ impl Drop for Turn {
 #[error("what arrived is no body that was compressed as agreed")]
 pub(crate) struct Garbled;
 
+/// All of a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Frame {
+    /// These bytes.
+    Bytes(Bytes),
+    /// Those that the other file has there.
+    Copy(Range<u64>),
+}
+
 /// Reads frames, however they are cut on the way.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
@@ -137,14 +166,35 @@ impl Decoder {
 
     /// The next piece of the file, if all of its frame is here.
     ///
-    /// Errors: a frame is none, or holds more than it may.
+    /// Errors: a frame is none, or holds more than it may; it is a copy.
     pub(crate) fn piece(&mut self) -> Result<Option<Bytes>, Garbled> {
+        match self.frame()? {
+            None => Ok(None),
+            Some(Frame::Bytes(piece)) => Ok(Some(piece)),
+            Some(Frame::Copy(_)) => Err(Garbled),
+        }
+    }
+
+    /// The next frame, if all of it is here.
+    ///
+    /// Errors: it is none, or holds more than it may.
+    pub(crate) fn frame(&mut self) -> Result<Option<Frame>, Garbled> {
         let Some(head) = self.arrived.first_chunk::<HEAD>() else { return Ok(None) };
         let head = u32::from_be_bytes(*head);
-        let length = (head & !IS_ZSTD) as usize;
+        let is_copy = head & IS_COPY != 0;
+        let length = (head & !IS_ZSTD & !IS_COPY) as usize;
         // A compressed piece is shorter than the piece.
-        if length == 0 || length > MOST {
+        if length == 0 || length > MOST || is_copy && head & IS_ZSTD != 0 {
             return Err(Garbled);
+        }
+        if is_copy {
+            let Some(place) = self.arrived.get(HEAD..).and_then(|rest| rest.first_chunk::<PLACE>()) else {
+                return Ok(None);
+            };
+            let begin = u64::from_be_bytes(*place);
+            let end = begin.checked_add(length as u64).ok_or(Garbled)?;
+            self.arrived.advance(HEAD + PLACE);
+            return Ok(Some(Frame::Copy(begin..end)));
         }
         if self.arrived.len() < HEAD + length {
             return Ok(None);
@@ -152,10 +202,10 @@ impl Decoder {
         self.arrived.advance(HEAD);
         let content = self.arrived.split_to(length).freeze();
         if head & IS_ZSTD == 0 {
-            return Ok(Some(content));
+            return Ok(Some(Frame::Bytes(content)));
         }
         let piece = zstd::bulk::decompress(&content, MOST).map_err(|_| Garbled)?;
-        if piece.is_empty() { Err(Garbled) } else { Ok(Some(piece.into())) }
+        if piece.is_empty() { Err(Garbled) } else { Ok(Some(Frame::Bytes(piece.into()))) }
     }
 
     /// Whether a frame is incomplete.
@@ -202,6 +252,24 @@ mod tests {
                 first.copy_from_slice(&[if cut % 2 == 0 { 0x80 } else { 0 }, 0]);
             }
             let _ = decoded(&bytes, cut);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn copies_are_read_as_they_were_written(begin in 0..u64::MAX / 2, length in 1..3 * MOST as u64, cut in 1..50usize) {
+            let (mut decoder, mut at) = (Decoder::default(), begin);
+            for bytes in copies(begin..begin + length).chunks(cut) {
+                decoder.push(bytes);
+                while let Some(Frame::Copy(range)) = decoder.frame().unwrap() {
+                    prop_assert_eq!(range.start, at);
+                    at = range.end;
+                }
+            }
+            prop_assert!(!decoder.is_within());
+            prop_assert_eq!(at, begin + length);
+            decoder.push(&copies(begin..begin + length));
+            prop_assert!(decoder.piece() == Err(Garbled), "no such coding was agreed on");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::attributes::Attributes;
 use crate::chmod::Chmod;
+use crate::delta::Deltas;
 use crate::wire;
 use http::request;
 
@@ -30,6 +31,8 @@ pub struct Keeps {
     pub sparse: bool,
     /// Contents are compressed on the way, where that helps.
     pub compress: bool,
+    /// Whether only the parts come that a file of the same name lacks.
+    pub deltas: Deltas,
 }
 
 impl Keeps {

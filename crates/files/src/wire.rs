@@ -4,6 +4,7 @@
 //! Uploads follow the ideas of draft-ietf-httpbis-resumable-upload; `docs/http.md` has the protocol.
 
 use crate::coding::ZSTD;
+use crate::delta::AVERAGES;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
@@ -59,8 +60,18 @@ pub(crate) const UPLOAD_SPARSE: HeaderName = HeaderName::from_static("upload-spa
 /// A coding of the body that the client reads, and that the body has: `zstd`.
 pub(crate) const WANT_BODY_CODING: HeaderName = HeaderName::from_static("want-body-coding");
 pub(crate) const BODY_CODING: HeaderName = HeaderName::from_static("body-coding");
+/// The entity tag of the file whose bytes a body of the coding `delta` copies.
+pub(crate) const UPLOAD_BASE: HeaderName = HeaderName::from_static("upload-base");
 /// Bytes of a body without its coding.
 pub(crate) const BODY_LENGTH: HeaderName = HeaderName::from_static("body-length");
+
+/// The mean length of the chunks that the client wants to be told instead of the file.
+pub(crate) const WANT_CHUNKS: HeaderName = HeaderName::from_static("want-file-chunks");
+/// The mean length of the chunks that are told; in any other answer about a file, those that may be asked for.
+pub(crate) const FILE_CHUNKS: HeaderName = HeaderName::from_static("file-chunks");
+/// Media type of a list of chunks, and of the ranges that are asked for or sent.
+pub(crate) const CHUNKS_TYPE: &str = "application/vnd.pcc.chunks";
+pub(crate) const RANGES_TYPE: &str = "application/vnd.pcc.ranges";
 
 /// Media type of a part of an upload.
 pub(crate) const PARTIAL_UPLOAD_TYPE: &str = "application/partial-upload";
@@ -140,6 +151,17 @@ pub(crate) fn is_zstd(headers: &HeaderMap) -> Option<bool> {
         None => Some(false),
         Some(value) => (value == ZSTD).then_some(true),
     }
+}
+
+/// The mean length of the chunks that the peer wants: one that there is.
+pub(crate) fn wanted_chunks(headers: &HeaderMap) -> Option<usize> {
+    let average = usize::try_from(number(headers, WANT_CHUNKS)?).ok()?;
+    (AVERAGES.contains(&average) && average.is_power_of_two()).then_some(average)
+}
+
+/// Whether the peer tells chunks of its files.
+pub(crate) fn tells_chunks(headers: &HeaderMap) -> bool {
+    headers.contains_key(FILE_CHUNKS)
 }
 
 /// A field with a number, as in [`UPLOAD_OFFSET`]. `None` if it is missing or no number.

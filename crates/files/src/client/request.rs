@@ -13,10 +13,10 @@ use bytes::{Buf, Bytes};
 use core::time::Duration;
 use h3::error::StreamError;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, TRAILER};
-use http::header::{DATE, ETAG, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE, RETRY_AFTER};
+use http::header::{CONTENT_TYPE, DATE, ETAG, IF_MATCH, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE, RETRY_AFTER};
 use http::{HeaderMap, Method, Request, Response, StatusCode, request};
 use pcc_net::url::Url;
-use pcc_quic::http3::RequestStream;
+use pcc_quic::http3::{BidiStream, RecvStream, RequestStream, SendStream};
 use std::time::SystemTime;
 
 /// Interim answers (RFC 9110 §15.2) to one request: real servers send one or two.
@@ -108,14 +108,16 @@ pub(crate) struct Head {
 }
 
 /// The beginning of a GET's answer; its body follows.
-pub(crate) struct Answer {
+pub(crate) struct Answer<S = BidiStream> {
     pub(crate) version: Version,
     /// Offset in the file of the first byte that follows.
     pub(crate) from: u64,
     /// Whether the file's digest came with it, or follows.
     pub(crate) has_digest: bool,
+    /// Whether the server tells chunks of the file.
+    pub(crate) tells_chunks: bool,
     digest: Option<blake3::Hash>,
-    body: RequestStream,
+    body: h3::client::RequestStream<S, Bytes>,
     url: String,
     /// Where the body is compressed.
     decoder: Option<Decoder>,
@@ -211,7 +213,92 @@ pub(crate) async fn get(session: &Session, url: &Url, from: u64, known: Option<&
     let digest = digest_of(headers, &url.short())?;
     let follows = text(headers, &TRAILER).is_some_and(|fields| fields.contains(wire::REPR_DIGEST.as_str()));
     let has_digest = digest.is_some() || follows;
-    Ok(Answer { version: Version::of(headers, size), from: first, has_digest, digest, body, url: url.short(), decoder })
+    let (version, tells_chunks) = (Version::of(headers, size), wire::tells_chunks(headers));
+    Ok(Answer { version, from: first, has_digest, tells_chunks, digest, body, url: url.short(), decoder })
+}
+
+/// Asks for the chunks of a file, of this mean length and of the state `known` if that is given.
+pub(crate) async fn chunks(
+    session: &Session,
+    url: &Url,
+    average: usize,
+    known: Option<&Version>,
+) -> Result<Answer, Trouble> {
+    let mut request = with_digest(about(session, url)).header(wire::WANT_CHUNKS, average);
+    if let Some(etag) = known.and_then(|known| known.etag.as_deref()) {
+        request = request.header(IF_MATCH, etag);
+    }
+    let (response, body) = exchange(session, url, request).await?;
+    let headers = response.headers();
+    let size = wire::number(headers, wire::BODY_LENGTH);
+    let are_told = text(headers, &CONTENT_TYPE) == Some(wire::CHUNKS_TYPE)
+        && wire::number(headers, wire::FILE_CHUNKS) == Some(average as u64)
+        && size.is_some();
+    if !are_told {
+        return Err(anyhow!("the server tells no chunks of {}", url.short()).into());
+    }
+    let (version, url) = (Version::of(headers, size), url.short());
+    Ok(Answer { version, from: 0, has_digest: true, tells_chunks: true, digest: None, body, url, decoder: None })
+}
+
+/// Begins to ask for parts of a file, of the state with this tag: where the ranges are written to, and what comes.
+pub(crate) async fn ranges(
+    session: &Session,
+    url: &Url,
+    etag: &str,
+) -> Result<(h3::client::RequestStream<SendStream, Bytes>, Lacking), Trouble> {
+    let mut request = plainly(url).method(Method::POST).header(CONTENT_TYPE, wire::RANGES_TYPE).header(IF_MATCH, etag);
+    if session.keeps().compress {
+        request = request.header(wire::WANT_BODY_CODING, ZSTD);
+    }
+    let request = request.body(()).context("could not form the request")?;
+    let sent = session.requests().send_request(request).await;
+    let (asking, coming) = sent.map_err(|error| trouble(session, &url.short(), error))?.split();
+    Ok((asking, Lacking::Asked(Box::new((coming, url.clone())))))
+}
+
+/// The parts of a file that were asked for.
+pub(crate) enum Lacking {
+    /// There is no answer yet.
+    Asked(Box<(h3::client::RequestStream<RecvStream, Bytes>, Url)>),
+    Answered(Box<Answer<RecvStream>>),
+    /// The answer was none.
+    Refused,
+}
+
+impl Lacking {
+    /// The next bytes; `None` behind the last ones. May be dropped while it waits, and called again.
+    pub(crate) async fn next(&mut self, session: &Session) -> Result<Option<Bytes>, Trouble> {
+        if let Self::Asked(asked) = self {
+            let (stream, url) = &mut **asked;
+            let response = answered(session, url, stream).await?;
+            let (headers, compress) = (response.headers(), session.keeps().compress);
+            let decoder = match wire::is_zstd(headers) {
+                Some(false) => None,
+                Some(true) if compress => Some(Decoder::default()),
+                _ => {
+                    return Err(anyhow!("the server compresses {} in a way that was not asked for", url.short()).into());
+                }
+            };
+            let version = Version::of(headers, None);
+            let Self::Asked(asked) = core::mem::replace(self, Self::Refused) else { return Ok(None) };
+            let (body, url) = (asked.0, asked.1.short());
+            *self = Self::Answered(Box::new(Answer {
+                version,
+                from: 0,
+                has_digest: false,
+                tells_chunks: true,
+                digest: None,
+                body,
+                url,
+                decoder,
+            }));
+        }
+        match self {
+            Self::Answered(answer) => answer.next(session).await,
+            Self::Asked(_) | Self::Refused => Ok(None),
+        }
+    }
 }
 
 /// The entries of a directory, as JSON.
@@ -225,7 +312,16 @@ pub(crate) async fn listing<'room>(
     let request = session.keeps().asks_of_listing(plainly(url)).header(ACCEPT, "application/json");
     let (response, body) = patience.wait(exchange(session, url, request)).await?;
     let (version, url_text) = (Version::of(response.headers(), None), url.short());
-    let mut answer = Answer { version, from: 0, has_digest: false, digest: None, body, url: url_text, decoder: None };
+    let mut answer = Answer {
+        version,
+        from: 0,
+        has_digest: false,
+        tells_chunks: false,
+        digest: None,
+        body,
+        url: url_text,
+        decoder: None,
+    };
     let mut text = Vec::new();
     let mut turn = None;
     while let Some(part) = patience.wait(answer.next(session)).await? {
@@ -254,7 +350,7 @@ fn plainly(url: &Url) -> request::Builder {
     Request::builder().uri(url.to_uri()).header(ACCEPT_ENCODING, "identity")
 }
 
-impl Answer {
+impl<S: h3::quic::RecvStream> Answer<S> {
     /// The next bytes of the body; `None` at its end. May be dropped while it waits, and called again.
     pub(crate) async fn next(&mut self, session: &Session) -> Result<Option<Bytes>, Trouble> {
         loop {
@@ -302,11 +398,22 @@ async fn exchange(
     request: request::Builder,
 ) -> Result<(Response<()>, RequestStream), Trouble> {
     let request = request.body(()).context("could not form the request")?;
-    let trouble = |error| trouble(session, &url.short(), error);
-    let mut stream = session.requests().send_request(request).await.map_err(trouble)?;
+    let sent = session.requests().send_request(request).await;
+    let mut stream = sent.map_err(|error| trouble(session, &url.short(), error))?;
     // A server that answers before it has read the end stops the stream (RFC 9114 §4.1): the answer counts, and if the
     // connection was lost, waiting for it says so.
     let _ = stream.finish().await;
+    let response = answered(session, url, &mut stream).await?;
+    Ok((response, stream))
+}
+
+/// The answer that counts, if it is a good one.
+async fn answered<S: h3::quic::RecvStream>(
+    session: &Session,
+    url: &Url,
+    stream: &mut h3::client::RequestStream<S, Bytes>,
+) -> Result<Response<()>, Trouble> {
+    let trouble = |error| trouble(session, &url.short(), error);
     let mut response = stream.recv_response().await.map_err(trouble)?;
     for interim in 0.. {
         if !response.status().is_informational() {
@@ -318,7 +425,7 @@ async fn exchange(
         response = stream.recv_response().await.map_err(trouble)?;
     }
     match refusal(url, &response) {
-        None => Ok((response, stream)),
+        None => Ok(response),
         Some(refused) if passes(response.status()) => Err(Trouble::Passing(refused.into())),
         Some(refused) => Err(Trouble::Final(refused.into())),
     }

@@ -34,6 +34,10 @@ const GOODBYE: Duration = Duration::from_millis(500);
 /// Files that are read or written at a time. Each takes a thread and two descriptors, and many systems allow a process 256.
 const FILES: usize = 64;
 
+/// Files of which an older version is used at a time. Each has its chunks in memory, some 70 MB at most, and makes two requests of the
+/// sixteen that a server answers side by side.
+const DELTAS: usize = 4;
+
 /// HTTP/3's code for "all went well" (RFC 9114 §8.1).
 const NO_ERROR: noq::VarInt = noq::VarInt::from_u32(0x100);
 
@@ -48,6 +52,8 @@ pub struct Source {
     watch: Arc<dyn Watch>,
     session: tokio::sync::Mutex<Option<Arc<Session>>>,
     files: Semaphore,
+    /// Files of which an older version is used.
+    deltas: Arc<Semaphore>,
     state: Mutex<State>,
     /// Abilities that the server tells of, once it was asked.
     features: tokio::sync::OnceCell<String>,
@@ -110,6 +116,11 @@ impl Session {
         heard.acks.saturating_add(heard.path_acks)
     }
 
+    /// Bytes that have left for the network, in packets.
+    pub(crate) fn left(&self) -> u64 {
+        self.dialed.connection.stats().udp_tx.bytes
+    }
+
     fn packets(&self) -> u64 {
         self.dialed.connection.stats().udp_rx.datagrams
     }
@@ -125,7 +136,7 @@ impl Session {
         &self.keeps
     }
 
-    fn alive(&self) -> bool {
+    pub(crate) fn alive(&self) -> bool {
         !self.retired.load(Ordering::Relaxed) && self.dialed.connection.close_reason().is_none()
     }
 
@@ -152,7 +163,7 @@ impl Session {
         })
     }
 
-    fn rtt(&self) -> Duration {
+    pub(crate) fn rtt(&self) -> Duration {
         self.dialed.connection.rtt(PathId::ZERO).unwrap_or_default()
     }
 
@@ -183,6 +194,7 @@ impl Source {
         let state = State { backoff: Backoff::default(), progressed: Instant::now(), reached: false, flow_blocked: 0 };
         let session = tokio::sync::Mutex::new(None);
         let (windows, files) = (Windows::default(), Semaphore::new(FILES));
+        let deltas = Arc::new(Semaphore::new(DELTAS));
         Self {
             dialer,
             peer,
@@ -193,6 +205,7 @@ impl Source {
             watch,
             session,
             files,
+            deltas,
             state: Mutex::new(state),
             features: tokio::sync::OnceCell::new(),
         }
@@ -317,6 +330,11 @@ impl Source {
     /// Waits until one more file may be read or written, until what is returned is dropped.
     pub(crate) async fn file(&self) -> Option<SemaphorePermit<'_>> {
         self.files.acquire().await.ok() // it is never closed
+    }
+
+    /// Turns for those of which an older version is used.
+    pub(crate) fn deltas(&self) -> Arc<Semaphore> {
+        self.deltas.clone()
     }
 
     /// Something arrived.

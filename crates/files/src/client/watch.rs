@@ -35,7 +35,7 @@ pub trait Watch: Send + Sync {
     fn found(&self, _size: Option<u64>) {}
     /// All files that a directory holds were found.
     fn found_all(&self) {}
-    /// All of a file, so many bytes, was there already: it does not begin.
+    /// This number of bytes was there already: a file that does not begin, or parts of an older version of one.
     fn kept(&self, _bytes: u64) {}
     /// A file of a directory is complete; the listing may have had another size.
     fn complete(&self, _listed: Option<u64>, _bytes: u64) {}

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `transfer` | how one file arrives, from the first request to its final name |
 //! | `tree` | how a whole directory does |
+//! | `delta` | what of it the older file here has already |
 //! | `store` | where the bytes go, and what is good of what an earlier run left |
 //! | `already` | whether it is here already |
 //! | `linking` | how links arrive, and further names of files |
@@ -15,6 +16,7 @@
 
 mod already;
 mod claim;
+mod delta;
 mod journal;
 mod linking;
 mod place_error;

@@ -1,5 +1,6 @@
 //! Downloads from a server that does whatever a test wants, also what `pcc serve` never would.
 
+mod deltas;
 mod fake;
 mod hostile;
 

@@ -1,5 +1,6 @@
 //! One file, from the first request to its final name.
 
+use super::delta::{Elder, Known, Missing, Plan, STEPS_AHEAD, Scout, Scouted, Step, Told, Whole};
 use super::journal::Header;
 use super::store::{self, Left, Store, Target};
 use crate::attributes::Attributes;
@@ -11,10 +12,12 @@ use crate::client::request::{self, Answer, Changed, Head, OtherPart, Version};
 use crate::client::source::{Session, Source};
 use crate::client::trouble::{Refused, Trouble};
 use crate::client::watch::Started;
+use crate::delta::{Deltas, LEAST};
 use crate::failure::Failure;
 use crate::moved::Moved;
 use anyhow::{Context, anyhow};
 use bytes::Bytes;
+use core::ops::Range;
 use core::time::Duration;
 use futures_util::FutureExt;
 use pcc_net::url::Url;
@@ -58,7 +61,24 @@ pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> any
 
 /// Fetches one file, to its last byte.
 pub(super) async fn arrive<'a>(source: &'a Source, url: &Url, target: &Target) -> anyhow::Result<Arrived<'a>> {
+    match attempt(source, url, target, source.keeps().deltas).await? {
+        Some(arrived) => Ok(arrived),
+        None => {
+            source.watch().note(&format!("{} is put together wrongly of the old one: it comes whole", url.short()));
+            attempt(source, url, target, Deltas::Never).await?.context("a whole file is no part of another")
+        }
+    }
+}
+
+/// The same; `None` if parts of the old file do not belong to the new one.
+async fn attempt<'a>(
+    source: &'a Source,
+    url: &Url,
+    target: &Target,
+    deltas: Deltas,
+) -> anyhow::Result<Option<Arrived<'a>>> {
     let begun = Instant::now();
+    let elder = Elder::of(source, target, deltas);
     let (store, known) = match resumed(source, url, target).await? {
         Some((store, known)) => (Some(store), Some(known)),
         None => (None, None),
@@ -72,6 +92,9 @@ pub(super) async fn arrive<'a>(source: &'a Source, url: &Url, target: &Target) -
         version: known,
         at: resumed_from,
         resumed_from,
+        kept: 0,
+        elder,
+        scouted: None,
         told: false,
         without_ranges: false,
         anew: false,
@@ -93,15 +116,21 @@ pub(super) async fn arrive<'a>(source: &'a Source, url: &Url, target: &Target) -
     let (bytes, digest) = (store.at(), store.digest());
     let promised = arriving.promised(digest).await?;
     let verified = promised.is_some();
+    // The names of chunks are no proof: without a digest nothing is put together of an old file.
+    if arriving.kept > 0 && promised != Some(digest) {
+        store.discard();
+        return Ok(None);
+    }
     if promised.is_some_and(|promised| promised != digest) {
         store.discard();
         let what = format!("{} arrived damaged: its BLAKE3 is {digest}, not the server's", url.short());
         let next = if matches!(target, Target::Stdout) { "do not use what was written" } else { "nothing was kept" };
         return Err(anyhow!("{what}; {next}, run the command again").context(Failure::Integrity));
     }
-    let moved = Moved { bytes, digest, verified, seconds: 0.0, resumed_from: arriving.resumed_from };
+    let resumed_from = arriving.resumed_from + arriving.kept;
+    let moved = Moved { bytes, digest, verified, seconds: 0.0, resumed_from };
     let (attributes, turn) = (arriving.attributes(), arriving.turn.take());
-    Ok(Arrived { store, attributes, begun, moved, _turn: turn })
+    Ok(Some(Arrived { store, attributes, begun, moved, _turn: turn }))
 }
 
 /// Goes on with what an earlier run left, if the source is still the same.
@@ -161,6 +190,11 @@ struct Arriving<'a, 's> {
     at: u64,
     /// Bytes that were here before.
     resumed_from: u64,
+    /// Bytes that are parts of the old file.
+    kept: u64,
+    elder: Elder,
+    /// A list of chunks that shows that parts of the old file are worth it.
+    scouted: Option<Scouted>,
     told: bool,
     /// Whether the server does not know how to send a part: then all of it comes again.
     without_ranges: bool,
@@ -176,6 +210,14 @@ struct Arriving<'a, 's> {
     sent_digest: Option<blake3::Hash>,
     /// The server's digest, asked for early where none comes with the file, so that it reads the file while it sends it.
     digest: Option<JoinHandle<Result<Head, Trouble>>>,
+}
+
+/// How a pass over a file ends well.
+enum Come {
+    /// All of it is here.
+    All,
+    /// The rest is to be put together.
+    Rest,
 }
 
 /// The thread that hashes and writes.
@@ -199,13 +241,30 @@ impl Arriving<'_, '_> {
     async fn all(&mut self) -> anyhow::Result<()> {
         loop {
             let session = self.source.session().await?;
-            match self.some(&session).await {
-                Ok(()) => return Ok(()),
+            let (before, known) = (self.at, self.elder.settled().await);
+            let come = match &known {
+                Some(known) => self.lacking(&session, known).await.map(|()| Come::All),
+                None => self.some(&session).await,
+            };
+            // A server that breaks this off at once, while it is there, may send the file.
+            if known.is_some() && come.is_err() && self.at == before && session.alive() {
+                self.elder = Elder::None;
+            }
+            match come {
+                Ok(Come::All) => return Ok(()),
+                Ok(Come::Rest) => self.elder.use_it(),
+                Err(Trouble::Final(error)) if error.is::<Whole>() => {
+                    tracing::debug!("{error:#}");
+                    self.elder = Elder::None;
+                }
                 Err(Trouble::Final(error)) if error.is::<OtherPart>() && !self.without_ranges => {
                     self.without_ranges = true;
                 }
                 Err(Trouble::Final(error)) if error.is::<Changed>() && self.may_start_anew() => self.start_anew(),
-                Err(trouble) => self.patience.pause(trouble).await?,
+                Err(trouble) => {
+                    self.scouted = None;
+                    self.patience.pause(trouble).await?;
+                }
             }
         }
     }
@@ -220,14 +279,14 @@ impl Arriving<'_, '_> {
         self.source.watch().note(&anew(self.url));
         self.store = None;
         self.version = None;
-        (self.at, self.resumed_from, self.anew) = (0, 0, true);
+        (self.at, self.resumed_from, self.kept, self.anew) = (0, 0, 0, true);
     }
 
     /// Receives what is missing, over one connection.
-    async fn some(&mut self, session: &Arc<Session>) -> Result<(), Trouble> {
+    async fn some(&mut self, session: &Arc<Session>) -> Result<Come, Trouble> {
         if self.is_complete() {
             self.begin(session, false).await?;
-            return Ok(()); // an earlier run had all of it
+            return Ok(Come::All); // an earlier run had all of it
         }
         // Without a validator nobody can say whether the rest belongs to what is here: then all of it comes again, and
         // what is here must be its beginning.
@@ -247,28 +306,38 @@ impl Arriving<'_, '_> {
             _ => Some(self.here().await?),
         };
         self.begin(session, answer.has_digest).await?;
-        let unskipped = self.receive(session, &mut answer, here.as_mut()).await?;
+        let may_change = answer.tells_chunks && (validated || self.at == 0) && self.is_resumable();
+        let received = self.receive(session, &mut answer, here.as_mut(), may_change).await?;
+        let Some(unskipped) = received else { return Ok(Come::Rest) };
         match self.version.as_ref().and_then(|version| version.size) {
             Some(size) if self.at < size => {
                 Err(Trouble::Passing(anyhow!("the server stopped at byte {} of {size}", self.at)))
             }
             _ if unskipped > 0 => Err(Trouble::Passing(anyhow!("the server stopped before byte {}", self.at))),
-            _ => Ok(()),
+            _ => Ok(Come::All),
         }
     }
 
-    /// Receives a body to its end; what is `here` must be its beginning. Bytes that are here and did not come again.
+    /// Receives a body to its end; what is `here` must be its beginning. Bytes that are here and did not come again; `None` if the rest `may_change`
+    /// and is to be had in another way.
     async fn receive(
         &mut self,
-        session: &Session,
+        session: &Arc<Session>,
         answer: &mut Answer,
         mut here: Option<&mut Beginning>,
-    ) -> Result<u64, Trouble> {
+        may_change: bool,
+    ) -> Result<Option<u64>, Trouble> {
         // A server that knows no ranges starts from the beginning.
         let mut skip = self.at.saturating_sub(answer.from);
         let mut batch = Vec::with_capacity(BATCH);
         let most = self.source.part(BATCH);
-        while let Some(mut chunk) = self.next(session, answer, &mut batch).await? {
+        let (begun, mut scout) = (self.at, None);
+        loop {
+            if may_change && self.is_found(session, &mut scout, begun).await {
+                self.pass_on(&mut batch).await?;
+                return Ok(None);
+            }
+            let Some(mut chunk) = self.next(session, answer, &mut batch).await? else { break };
             let skipped = chunk.split_to(chunk.len().min(usize::try_from(skip).unwrap_or(usize::MAX)));
             skip -= skipped.len() as u64;
             self.patience.repeated(skipped.len() as u64);
@@ -286,7 +355,7 @@ impl Arriving<'_, '_> {
             }
         }
         self.sent_digest = self.patience.wait(answer.digest()).await?;
-        Ok(skip)
+        Ok(Some(skip))
     }
 
     /// The next bytes of a body; `None` at its end. The batch goes to the disk unless they come at once.
@@ -313,6 +382,128 @@ impl Arriving<'_, '_> {
             }
             return next;
         }
+    }
+
+    /// Whether parts of the old file are worth it, as far as that is known by now. Its chunks and then those of the new one are read while the
+    /// file comes, so that a file which has nothing of the old one is hardly later than otherwise.
+    async fn is_found(&mut self, session: &Arc<Session>, scout: &mut Option<Scout>, begun: u64) -> bool {
+        if let Some(its) = scout {
+            if !its.is_done(self.at) {
+                return false;
+            }
+            self.scouted = match scout.take() {
+                Some(its) => its.found().await,
+                None => None,
+            };
+            if self.scouted.is_none() {
+                self.elder = Elder::None;
+            }
+            return self.scouted.is_some();
+        }
+        if let Some(known) = self.elder.known_after(self.at - begun).await
+            && let Some(version) = &self.version
+            && version.size.is_some_and(|size| size.saturating_sub(self.at) >= LEAST)
+        {
+            *scout = Some(Scout::new(session, self.url, known, version.clone(), self.at));
+        }
+        false
+    }
+
+    /// Receives what is missing here and in the old file, over one connection, and puts the new one together.
+    async fn lacking(&mut self, session: &Arc<Session>, known: &Known) -> Result<(), Trouble> {
+        if self.is_complete() {
+            self.begin(session, false).await?;
+            return Ok(());
+        }
+        self.patience.ask();
+        let scouted = match self.scouted.take() {
+            Some(scouted) => scouted,
+            None => {
+                let asked = request::chunks(session, self.url, known.old.average(), self.version.as_ref());
+                let list = self.patience.wait(asked).await.map_err(Whole::instead)?;
+                Scouted::nothing(Told::new(list, &known.old)?)
+            }
+        };
+        let told = scouted.told.version();
+        match &self.version {
+            Some(known) if !known.fits(told) => return Err(self.changed().into()),
+            Some(_) => {}
+            None => self.version = Some(told.clone()),
+        }
+        let etag = told.etag.clone().unwrap_or_default();
+        self.begin(session, true).await?;
+        let (asking, lacking) = request::ranges(session, self.url, &etag).await.map_err(Whole::instead)?;
+        let (tell, steps) = mpsc::channel(STEPS_AHEAD);
+        let plan = Plan { session, old: &known.old, from: self.at };
+        let missing = Missing::new(session, lacking);
+        let planned = plan.make(scouted, asking, tell);
+        let ((), digest) = tokio::try_join!(self.put_together(known, steps, missing), planned)?;
+        self.sent_digest = digest;
+        Ok(())
+    }
+
+    /// Takes these steps.
+    async fn put_together(
+        &mut self,
+        known: &Known,
+        mut steps: mpsc::Receiver<Step>,
+        mut missing: Missing<'_>,
+    ) -> Result<(), Trouble> {
+        let most = self.source.part(BATCH);
+        let mut batch = Vec::with_capacity(BATCH);
+        while let Some(step) = self.patience.wait(async { Ok(steps.recv().await) }).await? {
+            match step {
+                Step::Skip(bytes) => self.patience.repeated(bytes),
+                Step::Copy(range) => {
+                    self.pass_on(&mut batch).await?;
+                    self.copy(known, range).await?;
+                }
+                Step::Take(mut bytes) => {
+                    while bytes > 0 {
+                        let next = match missing.next(bytes.min((most - batch.len()) as u64)).now_or_never() {
+                            Some(next) => next,
+                            None => {
+                                self.pass_on(&mut batch).await?;
+                                self.patience.wait(missing.next(bytes.min(most as u64))).await
+                            }
+                        };
+                        let part = match next {
+                            Ok(part) => part,
+                            Err(trouble) => {
+                                self.pass_on(&mut batch).await?;
+                                return Err(trouble);
+                            }
+                        };
+                        bytes -= part.len() as u64;
+                        batch.extend_from_slice(&part);
+                        if batch.len() == most {
+                            self.pass_on(&mut batch).await?;
+                        }
+                    }
+                }
+            }
+        }
+        self.pass_on(&mut batch).await
+    }
+
+    /// Takes bytes of the old file.
+    async fn copy(&mut self, known: &Known, mut range: Range<u64>) -> Result<(), Trouble> {
+        while !range.is_empty() {
+            let now = range.start..range.end.min(range.start + BATCH as u64);
+            range.start = now.end;
+            let begun = Instant::now();
+            let old = known.old.clone();
+            let read = off_thread(move || {
+                let mut batch = Vec::new();
+                old.copy(now, &mut batch)?;
+                Ok(batch)
+            });
+            let mut batch = read.await.map_err(Whole::because)?;
+            self.source.watch().disk_waited(begun.elapsed());
+            self.patience.excuse(begun.elapsed());
+            self.give(&mut batch, true).await?;
+        }
+        Ok(())
     }
 
     fn is_complete(&self) -> bool {
@@ -386,6 +577,11 @@ impl Arriving<'_, '_> {
     /// Gives received bytes to the disk, and takes an empty batch for them; waits if the disk is behind, or the user's
     /// limit is reached: what is not taken from the connection, the server soon may not send.
     async fn pass_on(&mut self, batch: &mut Vec<u8>) -> Result<(), Trouble> {
+        self.give(batch, false).await
+    }
+
+    /// The same of bytes that were here, or came.
+    async fn give(&mut self, batch: &mut Vec<u8>, were_here: bool) -> Result<(), Trouble> {
         if batch.is_empty() {
             return Ok(());
         }
@@ -395,7 +591,9 @@ impl Arriving<'_, '_> {
             return Err(anyhow!("the server sent more of {} than the size it named", self.url.short()).into());
         }
         let begun = Instant::now();
-        self.source.may_take(batch.len()).await;
+        if !were_here {
+            self.source.may_take(batch.len()).await;
+        }
         let Some(disk) = &mut self.disk else { return Err(anyhow!("bytes came before the file was open").into()) };
         let empty = disk.done.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH));
         let full = core::mem::replace(batch, empty);
@@ -410,7 +608,12 @@ impl Arriving<'_, '_> {
         self.at += bytes;
         self.patience.excuse(begun.elapsed());
         self.patience.arrived(bytes);
-        self.source.watch().moved(bytes);
+        if were_here {
+            self.kept += bytes;
+            self.source.watch().kept(bytes);
+        } else {
+            self.source.watch().moved(bytes);
+        }
         Ok(())
     }
 

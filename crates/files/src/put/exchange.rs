@@ -26,6 +26,14 @@ pub(super) struct InTheWay {
     pub(super) reason: String,
 }
 
+/// The file there is another one than was spoken of.
+#[derive(Debug, thiserror::Error)]
+#[error("the server refused {url}: {reason}")]
+pub(super) struct OtherVersion {
+    url: String,
+    reason: String,
+}
+
 /// Asks something that needs no body, until it is answered: by success, or by a status that is `expected`, too.
 pub(super) async fn ask(
     source: &Source,
@@ -112,10 +120,9 @@ impl<'a> Exchange<'a> {
         self.settle(&[], patience).await
     }
 
-    /// The same; `None` if the server knows of nothing there.
-    pub(super) async fn find(self, patience: &mut Patience<'_>) -> Result<Option<Response<()>>, Trouble> {
-        let answer = self.settle(&[StatusCode::NOT_FOUND], patience).await?;
-        Ok(Some(answer).filter(|answer| answer.status() != StatusCode::NOT_FOUND))
+    /// The same; also a 404, if the server knows of nothing there.
+    pub(super) async fn find(self, patience: &mut Patience<'_>) -> Result<Response<()>, Trouble> {
+        self.settle(&[StatusCode::NOT_FOUND], patience).await
     }
 
     /// The same; the answer may have a status that is `expected`, too.
@@ -165,6 +172,7 @@ impl<'a> Exchange<'a> {
                 return Trouble::Passing(Refused::Told(format!("{url} goes on elsewhere: {reason}")).into());
             }
             StatusCode::CONFLICT => InTheWay { url, reason }.into(),
+            StatusCode::PRECONDITION_FAILED => OtherVersion { url, reason }.into(),
             StatusCode::SERVICE_UNAVAILABLE => {
                 let why = format!("{url}: the server is busy: {reason}");
                 return Trouble::Passing(Refused::for_now(why, answer.headers()).into());

@@ -9,6 +9,7 @@
 //! | `exchange` | one request and its answer |
 //! | `progress` | how far it has come |
 //! | `content` | what is sent |
+//! | `delta` | what of it the server has already, in an older version |
 //! | `once` | what is special about standard input, and files like it: they cannot be read twice |
 //! | `directory` | how a whole directory gets there |
 //! | `surplus` | what is there and not here |
@@ -16,6 +17,7 @@
 //! | `tree` | what a directory holds |
 
 mod content;
+mod delta;
 mod directory;
 mod exchange;
 mod features;

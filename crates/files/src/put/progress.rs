@@ -51,23 +51,48 @@ pub(super) struct Progress<'a> {
     highest: Option<u64>,
     /// Where it is known to be now.
     position: u64,
+    /// Bytes under way of which the server has all, in an older version of the file.
+    copies: u64,
+    /// Those of them that have arrived.
+    copied: u64,
 }
 
 impl<'a> Progress<'a> {
     pub(super) fn new(source: &'a Source) -> Self {
-        Self { source, patience: Patience::of(source), heard: Heard::new(), highest: None, position: 0 }
+        Self {
+            source,
+            patience: Patience::of(source),
+            heard: Heard::new(),
+            highest: None,
+            position: 0,
+            copies: 0,
+            copied: 0,
+        }
     }
 
     /// The server says that it goes on from there.
     pub(super) fn goes_on_at(&mut self, position: u64) {
         self.position = position;
+        let copies = core::mem::take(&mut self.copies);
         match self.highest {
             None => self.highest = Some(position),
             Some(highest) => {
                 self.heard.at = Instant::now();
+                self.copies = copies;
                 self.tell(position.saturating_sub(highest));
+                self.copies = 0;
             }
         }
+    }
+
+    /// This number of bytes is only named, since the server has them.
+    pub(super) fn copies(&mut self, bytes: u64) {
+        self.copies += bytes;
+    }
+
+    /// Bytes that the server had.
+    pub(super) const fn copied(&self) -> u64 {
+        self.copied
     }
 
     /// Everything up to this position has arrived. Bytes that arrive a second time, because the server lost them, are nothing
@@ -83,7 +108,13 @@ impl<'a> Progress<'a> {
     fn tell(&mut self, new: u64) {
         if new > 0 {
             self.highest = Some(self.highest.unwrap_or(0) + new);
-            self.source.watch().moved(new);
+            let copied = new.min(self.copies);
+            self.copies -= copied;
+            self.copied += copied;
+            if copied > 0 {
+                self.source.watch().kept(copied);
+            }
+            self.source.watch().moved(new - copied);
             self.patience.arrived_by(new, self.heard.at);
         }
     }

@@ -1,7 +1,8 @@
 //! One file, from the question how much of it is there to its final name. `docs/http.md` has the protocol.
 
 use super::content::{Changed, Content, Pieces};
-use super::exchange::{self, Exchange};
+use super::delta::{Base, Differences, Part};
+use super::exchange::{self, Exchange, OtherVersion};
 use super::features;
 use super::progress::Progress;
 use super::target::Target;
@@ -10,17 +11,20 @@ use crate::blocking::off_thread;
 use crate::client::source::{Session, Source};
 use crate::client::trouble::{Refused, Trouble};
 use crate::client::watch::Started;
-use crate::coding::{Coder, ZSTD};
-use crate::failure::Failure;
+use crate::coding::{self, Coder, DELTA, ZSTD};
+use crate::failure::{Failure, failure_of};
 use crate::moved::Moved;
 use crate::wire;
 use anyhow::{Context, anyhow};
 use blake3::{Hash, Hasher};
 use bytes::Bytes;
 use core::time::Duration;
+use futures_util::FutureExt;
+use http::header::{ETAG, HeaderMap};
 use http::uri::PathAndQuery;
 use http::{Method, Response, StatusCode, request};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Handed to the connection at a time: with less than this a minute a server is slow, not dead.
@@ -56,7 +60,8 @@ pub(super) async fn upload(source: &Source, content: Content, target: &Target) -
         match one.attempt(&session).await {
             Ok((bytes, digest)) => {
                 one.progress.patience.done();
-                let (seconds, resumed_from) = (begun.elapsed().as_secs_f64(), one.resumed_from.unwrap_or(0));
+                let seconds = begun.elapsed().as_secs_f64();
+                let resumed_from = one.resumed_from.unwrap_or(0) + one.progress.copied();
                 return Ok(Moved { bytes, digest, verified: true, seconds, resumed_from });
             }
             Err(Trouble::Final(error)) if error.is::<Changed>() => {
@@ -65,9 +70,19 @@ pub(super) async fn upload(source: &Source, content: Content, target: &Target) -
                 }
                 return Err(error);
             }
+            // Whatever is wrong with the old file, the new one can be sent.
+            Err(Trouble::Final(error)) if one.base.is_some() && is_of_copies(&error) => {
+                tracing::debug!("the file is sent whole: {error:#}");
+                one.base = None;
+                one.is_whole = true;
+            }
             Err(trouble) => one.progress.patience.pause(trouble).await?,
         }
     }
+}
+
+fn is_of_copies(error: &anyhow::Error) -> bool {
+    error.is::<OtherVersion>() || failure_of(error) == Failure::Integrity
 }
 
 /// Makes a directory there, and those above it. Answers whether it is new, so that nothing can be in it.
@@ -103,6 +118,10 @@ pub(super) struct One<'a> {
     is_new: bool,
     /// Whether it is compressed on the way.
     is_coded: bool,
+    /// The file there whose bytes it may have.
+    base: Option<Base>,
+    /// Whether it has none of them.
+    is_whole: bool,
 }
 
 impl<'a> One<'a> {
@@ -116,11 +135,13 @@ impl<'a> One<'a> {
             fruitless: 0,
             is_new: target.is_new,
             is_coded: false,
+            base: None,
+            is_whole: false,
         }
     }
 
     /// Goes on with it over this connection, to the end: its size and digest.
-    pub(super) async fn attempt(&mut self, session: &Session) -> Result<(u64, Hash), Trouble> {
+    pub(super) async fn attempt(&mut self, session: &Arc<Session>) -> Result<(u64, Hash), Trouble> {
         // An attempt that failed may have left something there.
         let there = if core::mem::take(&mut self.is_new) { There::Nothing } else { self.there(session).await? };
         let at = match there {
@@ -201,14 +222,18 @@ impl<'a> One<'a> {
     }
 
     /// How much of it the server has.
-    async fn there(&mut self, session: &Session) -> Result<There, Trouble> {
+    async fn there(&mut self, session: &Arc<Session>) -> Result<There, Trouble> {
         let mut request = self.request(Method::HEAD)?;
         let keeps = self.source.keeps();
         request = keeps.asks_for_links(keeps.asks(request));
         let request = request.body(()).context("could not form the request")?;
         let patience = &mut self.progress.patience;
         let exchange = Exchange::open(patience, session, self.target, request).await?;
-        let Some(response) = exchange.find(patience).await? else { return Ok(There::Nothing) };
+        let response = exchange.find(patience).await?;
+        self.consider(session, response.headers());
+        if response.status() == StatusCode::NOT_FOUND {
+            return Ok(There::Nothing);
+        }
         let complete = response.headers().get(wire::UPLOAD_COMPLETE).is_some_and(|value| value == "?1");
         let peer = &self.target.url.peer;
         let digest = wire::digest_of(response.headers()).with_context(|| format!("{peer} sent what is no digest"))?;
@@ -225,8 +250,21 @@ impl<'a> One<'a> {
         }
     }
 
+    /// Begins to look at the old file there, if the server tells of one.
+    fn consider(&mut self, session: &Arc<Session>, told: &HeaderMap) {
+        if self.base.as_ref().is_some_and(Base::is_given_up) {
+            (self.base, self.is_whole) = (None, true);
+        }
+        let tag = told.get(ETAG).filter(|_| wire::tells_chunks(told)).and_then(|tag| tag.to_str().ok());
+        let (Some(tag), Some(size)) = (tag, self.content.size()) else { return };
+        let is_known = self.base.as_ref().is_some_and(|base| base.tag == tag && !base.has_failed());
+        if !self.is_whole && !is_known && self.content.outlives_us() {
+            self.base = Base::of(self.source, session, &self.target.url, tag.to_owned(), size);
+        }
+    }
+
     /// Has the server remove what it has of a file that is another one now: nobody could ever go on with it.
-    async fn withdraw(&mut self, session: &Session) -> Result<(), Trouble> {
+    async fn withdraw(&mut self, session: &Arc<Session>) -> Result<(), Trouble> {
         let There::Part(at) = self.there(session).await? else { return Ok(()) };
         let request = fleeting(self.part(at, false)?, Duration::ZERO);
         let request = request.body(()).context("could not form the request")?;
@@ -261,27 +299,55 @@ impl<'a> One<'a> {
         let for_input = self.content.path().is_none();
         let request = self.rest(at, digest.as_ref())?.body(()).context("could not form the request")?;
         let mut coder = self.is_coded.then(Coder::default);
-        let (mut on_the_way, mut written) = (Frames::from(at), 0);
+        let mut differences = self.base.as_ref().filter(|_| digest.is_none()).map(Base::differences);
+        let (mut on_the_way, mut written) = (Frames::from(at), 0u64);
         let mut hasher = Hasher::new();
         let progress = &mut self.progress;
         let mut exchange = Exchange::open(&mut progress.patience, session, self.target, request).await?;
         let mut pieces = self.content.pieces(at);
         let mut sent = at;
-        'all: while let Some(mut piece) = next(&mut pieces, &mut exchange, session, progress, for_input).await? {
-            sent += piece.len() as u64;
+        let (mut is_more, left_before) = (true, session.left());
+        'all: while is_more {
+            let read = next(&mut pieces, &mut exchange, session, progress, for_input).await?;
+            is_more = read.is_some();
+            let piece = read.unwrap_or_default();
             if digest.is_some() {
                 hasher.update(&piece);
             }
-            piece = coded(&mut coder, piece).await?;
-            on_the_way.add(written + piece.len() as u64, sent);
-            while !piece.is_empty() {
-                let part = piece.split_to(piece.len().min(PART));
-                written += part.len() as u64;
-                let sending = exchange.send(part, &mut progress.patience);
-                if !progress.heard.during(sending, || session.acknowledgements()).await? {
-                    break 'all;
+            let parts = match (&mut differences, &self.base) {
+                (differences @ Some(_), Some(base)) => {
+                    let waiting = base.wait(|| {
+                        let left = session.left() - left_before;
+                        (left, written.saturating_sub(left))
+                    });
+                    progress.patience.wait(waiting.map(Ok)).await?;
+                    cut(differences, piece, !is_more).await?
                 }
-                progress.reaches(on_the_way.reached(written.saturating_sub(session.unacknowledged())));
+                _ if piece.is_empty() => Vec::new(),
+                _ => vec![Part::Bytes(piece)],
+            };
+            for part in parts {
+                let mut piece = match part {
+                    Part::Copy(range) => {
+                        sent += range.end - range.start;
+                        progress.copies(range.end - range.start);
+                        coding::copies(range).into()
+                    }
+                    Part::Bytes(piece) => {
+                        sent += piece.len() as u64;
+                        coded(&mut coder, piece, differences.is_some()).await?
+                    }
+                };
+                on_the_way.add(written + piece.len() as u64, sent);
+                while !piece.is_empty() {
+                    let part = piece.split_to(piece.len().min(PART));
+                    written += part.len() as u64;
+                    let sending = exchange.send(part, &mut progress.patience);
+                    if !progress.heard.during(sending, || session.acknowledgements()).await? {
+                        break 'all;
+                    }
+                    progress.reaches(on_the_way.reached(written.saturating_sub(session.unacknowledged())));
+                }
             }
         }
         if digest.is_some_and(|digest| self.content.size() == Some(sent) && digest != hasher.finalize()) {
@@ -304,7 +370,13 @@ impl<'a> One<'a> {
         if let Some(digest) = digest {
             request = request.header(wire::REPR_DIGEST, wire::digest_field(digest));
         }
-        Ok(if self.is_coded { request.header(wire::BODY_CODING, ZSTD) } else { request })
+        Ok(match &self.base {
+            Some(base) if digest.is_none() => {
+                request.header(wire::BODY_CODING, DELTA).header(wire::UPLOAD_BASE, &base.tag)
+            }
+            _ if self.is_coded => request.header(wire::BODY_CODING, ZSTD),
+            _ => request,
+        })
     }
 
     /// The server took everything up to `sent`, and says that it has something else: tried again once.
@@ -406,9 +478,23 @@ async fn next(
     }
 }
 
-/// A piece as it is sent.
-async fn coded(coder: &mut Option<Coder>, piece: Bytes) -> anyhow::Result<Bytes> {
-    let Some(mut its) = coder.take() else { return Ok(piece) };
+/// The parts of the file that are certain with this piece. Another thread cuts, since this one has the connection to serve.
+async fn cut(differences: &mut Option<Differences>, piece: Bytes, is_end: bool) -> anyhow::Result<Vec<Part>> {
+    let Some(mut its) = differences.take() else { return Ok(Vec::new()) };
+    let cut = off_thread(move || {
+        let parts = its.push(piece, is_end);
+        Ok((its, parts))
+    });
+    let (its, parts) = cut.await?;
+    *differences = Some(its);
+    Ok(parts)
+}
+
+/// A piece as it is sent, `among_copies` perhaps.
+async fn coded(coder: &mut Option<Coder>, piece: Bytes, among_copies: bool) -> anyhow::Result<Bytes> {
+    let Some(mut its) = coder.take() else {
+        return Ok(if among_copies { coding::plain(&piece).into() } else { piece });
+    };
     let framed = off_thread(move || {
         let frame = its.frame(&piece);
         Ok((its, frame))

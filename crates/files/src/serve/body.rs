@@ -116,7 +116,7 @@ pub(super) async fn send_last<P>(
 }
 
 /// Hands a piece to the connection.
-async fn give(stream: &mut Stream, mut piece: Bytes, bytes: &mut u64) -> Result<(), Broken> {
+pub(super) async fn give(stream: &mut Stream, mut piece: Bytes, bytes: &mut u64) -> Result<(), Broken> {
     while !piece.is_empty() {
         let part = piece.split_to(piece.len().min(PART));
         let length = part.len() as u64;

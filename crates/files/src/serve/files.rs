@@ -4,6 +4,7 @@ use super::answer::{self, Outcome, response};
 use super::body::{self, Ahead, Pieces, Sent};
 use super::broken::Broken;
 use super::conditions::{Current, Plan, plan};
+use super::delta;
 use super::listing::{Form, Links, Listing, Place};
 use super::part::{Part, SecondLook};
 use super::path::SafePath;
@@ -13,6 +14,7 @@ use super::service::Service;
 use super::stream::Stream;
 use super::unmeasured;
 use crate::coding::{self, Coder, ZSTD};
+use crate::delta::{LEAST, OFFERED_CHUNKS};
 use crate::{symlink, wire};
 use blake3::Hash;
 use bytes::Bytes;
@@ -38,6 +40,11 @@ pub(super) async fn answer(
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
     let head_only = request.method() == Method::HEAD;
+    let is_post = request.method() == Method::POST;
+    if is_post && request.headers().get(header::CONTENT_TYPE).is_none_or(|kind| kind != wire::RANGES_TYPE) {
+        let why = "POST asks for ranges of a file, and its content has the type application/vnd.pcc.ranges";
+        return answer::refuse(stream, StatusCode::UNSUPPORTED_MEDIA_TYPE, why).await;
+    }
     if head_only
         && wire::wants_links(request.headers())
         && let Some(target) = link_at(&service.root, path.clone()).await
@@ -45,11 +52,14 @@ pub(super) async fn answer(
         return tell_link(stream, &path, target, service.same_user).await;
     }
     match find(&service.root, path.clone()).await {
+        Ok(found) if is_post && !matches!(found, Found::File(_)) => {
+            answer::refuse(stream, StatusCode::NOT_FOUND, "no file that has ranges").await
+        }
         Ok(Found::File(_) | Found::Unmeasured(_)) if path.directory => {
             answer::refuse(stream, StatusCode::NOT_FOUND, "not a directory").await
         }
         Ok(Found::File(opened)) => {
-            let reply = Reply { service, asker, headers: request.headers(), path: &path, opened, head_only };
+            let reply = Reply { service, asker, headers: request.headers(), path: &path, opened, head_only, is_post };
             reply.send(stream).await
         }
         Ok(Found::Unmeasured(file)) => {
@@ -174,9 +184,16 @@ struct Reply<'a> {
     path: &'a SafePath,
     opened: Opened,
     head_only: bool,
+    /// Whether ranges are asked for in the body.
+    is_post: bool,
 }
 
 impl Reply<'_> {
+    /// Whether chunks of this file are worth telling, and nothing but it is told of.
+    fn tells_chunks(&self, stream: &Stream) -> bool {
+        self.opened.version.is_some() && self.opened.size >= LEAST && !stream.reads_only()
+    }
+
     async fn send(mut self, stream: &mut Stream) -> Result<Outcome, Broken> {
         let digest = self.digest().await;
         let etag = self.opened.version.map(|version| version.etag());
@@ -187,7 +204,24 @@ impl Reply<'_> {
         let plan =
             if self.head_only && matches!(plan, Plan::Part(_) | Plan::Unsatisfiable) { Plan::Whole } else { plan };
 
-        let builder = |status| self.describe(response(status), etag.as_deref());
+        if self.tells_chunks(stream) && matches!(plan, Plan::Whole) && !self.head_only {
+            let Self { service, asker, headers, opened, .. } = &self;
+            let builder = self.describe(response(StatusCode::OK), etag.as_deref());
+            if self.is_post {
+                return delta::ranges(service, asker, opened, headers, builder, stream).await;
+            }
+            if let Some(average) = wire::wanted_chunks(headers) {
+                return delta::list(service, asker, opened, average, builder, stream).await;
+            }
+        }
+        if self.is_post {
+            return delta::refuse_other(stream).await;
+        }
+
+        let builder = |status| {
+            let builder = self.describe(response(status), etag.as_deref());
+            if self.tells_chunks(stream) { builder.header(wire::FILE_CHUNKS, OFFERED_CHUNKS) } else { builder }
+        };
         let (builder, range) = match plan {
             Plan::Whole => (builder(StatusCode::OK), 0..size),
             Plan::Part(range) => {

@@ -11,6 +11,7 @@
 //! | `privacy`, `token`, `host` | who may read, who may upload, and by which name |
 //! | `path`, `root` | which file is meant, and that none outside of the directory is |
 //! | `files`, `part`, `body`, `unmeasured` | how GET and HEAD are answered, and what is sent of a file |
+//! | `delta` | which parts of a file a client lacks |
 //! | `conditions` | whether a conditional request holds |
 //! | `digest` | which BLAKE3 digest a file has |
 //! | `listing` | what is in a directory |
@@ -31,6 +32,7 @@ mod budget;
 mod conditions;
 mod connect;
 mod connection;
+mod delta;
 mod descriptors;
 mod digest;
 mod files;

@@ -25,7 +25,7 @@ pub(super) const HEAD: Duration = Duration::from_secs(30);
 const LOGGED: usize = 1000;
 
 /// Methods of clients of HTTP/3, and of those over TCP.
-const ALL: &str = "GET, HEAD, PUT, PATCH, DELETE, OPTIONS";
+const ALL: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 const READING: &str = "GET, HEAD";
 
 /// When a request came, before it waited for its turn; an extension of the request.
@@ -133,7 +133,7 @@ async fn answer(
     let (allowed, why) = if stream.reads_only() {
         (READING, "over TCP this server only does GET and HEAD: upload with `pcc put`")
     } else {
-        (ALL, "this server only does GET, HEAD, PUT, PATCH, DELETE and OPTIONS")
+        (ALL, "this server only does GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS")
     };
     if stream.reads_only() && !host::is_named(request) {
         let why = "a request names its host once, in one field Host";
@@ -155,7 +155,7 @@ async fn answer(
         Method::HEAD if !stream.reads_only() && upload::id(request).is_some() => {
             upload::answer(service, asker, request, path, stream).await
         }
-        Method::GET | Method::HEAD => files::answer(service, asker, request, path, stream).await,
+        Method::GET | Method::HEAD | Method::POST => files::answer(service, asker, request, path, stream).await,
         _ => upload::answer(service, asker, request, path, stream).await,
     }
 }

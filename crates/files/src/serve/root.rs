@@ -177,6 +177,11 @@ impl Opened {
     /// Puts `wanted` bytes from `offset` on into `buffer`, fewer only at the end of the file, in place of what it holds. Blocks.
     pub(super) fn read(&self, offset: u64, buffer: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
         buffer.clear();
+        self.append(offset, buffer, wanted)
+    }
+
+    /// The same, behind what it holds. Blocks.
+    pub(super) fn append(&self, offset: u64, buffer: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
         disk::append_all_at(&self.file, buffer, wanted, offset)
     }
 }

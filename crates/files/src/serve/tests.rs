@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod attributes;
 mod changes;
+mod deltas;
 mod hostile;
 mod memory;
 mod over_tcp;

@@ -229,7 +229,14 @@ async fn answer(
     connection: &noq::Connection,
 ) -> anyhow::Result<()> {
     let path = request.uri().path().to_owned();
-    let Some(page) = site.lock().unwrap().pages.get(&path).cloned() else {
+    let kind = match request.headers().contains_key(wire::WANT_CHUNKS) {
+        true => "?chunks",
+        false if request.method() == Method::POST => "?ranges",
+        false => "",
+    };
+    let found = |site: &Site| site.pages.get(&format!("{path}{kind}")).or(site.pages.get(&path)).cloned();
+    let found = found(&site.lock().unwrap());
+    let Some(page) = found else {
         stream.send_response(Response::builder().status(StatusCode::NOT_FOUND).body(())?).await?;
         return Ok(stream.finish().await?);
     };

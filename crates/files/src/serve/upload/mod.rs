@@ -40,11 +40,13 @@ use super::service::Asker;
 use super::service::Service;
 use super::stream::Stream;
 use crate::attributes::Attributes;
+use crate::delta::{LEAST, OFFERED_CHUNKS};
 use crate::version::Version;
 use crate::wire;
 use blake3::Hash;
 use condition::Condition;
-use http::{Method, Request, StatusCode, header};
+use http::response::Builder;
+use http::{HeaderMap, Method, Request, StatusCode, header};
 use part::{Malformed, Part};
 use partial::Partial;
 use refused::Refused;
@@ -255,20 +257,40 @@ async fn offset(
         blocking(move || Partial::find(&root, &sought, &sought_id)).await
     };
     drop(claim);
+    let base = base(service, path, asked).await;
+    let with_base = |builder: Builder| match &base {
+        Some(tag) => builder.header(header::ETAG, tag).header(wire::FILE_CHUNKS, OFFERED_CHUNKS),
+        None => builder,
+    };
     let there = match found {
-        Ok(Some(partial)) => Ok(Some(offset_fields(StatusCode::OK, partial.size()))),
+        Ok(Some(partial)) => Ok(Some(with_base(offset_fields(StatusCode::OK, partial.size())))),
         Ok(None) if wire::wants_links(asked) && is_link(service, path).await => Ok(None),
         Ok(None) => whole(service, asker, uploads, path, id, length).await.map(|whole| {
             let (opened, digest) = whole?;
             let fields = whole_fields(StatusCode::OK, opened.size, &digest);
-            Some(answer::with_attributes(fields, asked, || opened.attributes()))
+            Some(with_base(answer::with_attributes(fields, asked, || opened.attributes())))
         }),
         Err(error) => Err(error),
     };
     match there {
         Ok(Some(builder)) => answer::send(stream, builder, bytes::Bytes::new(), true).await,
-        Ok(None) => answer::send(stream, response(StatusCode::NOT_FOUND), bytes::Bytes::new(), true).await,
+        Ok(None) => answer::send(stream, with_base(response(StatusCode::NOT_FOUND)), bytes::Bytes::new(), true).await,
         Err(error) => refuse_disk(stream, &error).await,
+    }
+}
+
+/// The tag of the file that is there, if an upload may copy from it.
+async fn base(service: &Service, path: &SafePath, asked: &HeaderMap) -> Option<String> {
+    let (root, path, as_link) = (service.root.clone(), path.clone(), wire::wants_links(asked));
+    let found = blocking(move || {
+        if as_link && root.link_at(&path).is_some() {
+            return Ok(Found::Other);
+        }
+        root.find(&path)
+    });
+    match found.await {
+        Ok(Found::File(opened)) if opened.size >= LEAST => opened.version.map(|version| version.etag()),
+        _ => None,
     }
 }
 

@@ -5,6 +5,7 @@ use super::partial;
 use super::refused::Refused;
 use crate::attributes::{self, Attributes};
 use crate::choice::Backup;
+use crate::coding::DELTA;
 use crate::owners::{self, Kind};
 use crate::serve::token::Token;
 use crate::wire;
@@ -33,8 +34,10 @@ pub(super) struct Part {
     pub(super) backup: Option<Backup>,
     /// Whether stretches of zeros take no room.
     pub(super) sparse: bool,
-    /// Whether the body is compressed.
+    /// Whether the body is a row of frames.
     pub(super) is_coded: bool,
+    /// The version of the file under the same name whose bytes the frames may copy.
+    pub(super) base: Option<String>,
 }
 
 /// Whether what arrived is of use if the rest does not.
@@ -59,10 +62,14 @@ impl Part {
         let digest = wire::digest_of(headers).map_err(|_| Malformed(wire::REPR_DIGEST))?;
         let body = field(headers, header::CONTENT_LENGTH, number)?;
         let attributes = attributes(request)?;
-        let is_coded = wire::is_zstd(headers).ok_or(Malformed(wire::BODY_CODING))?;
+        let base = base(headers)?;
+        let is_coded = base.is_some() || wire::is_zstd(headers).ok_or(Malformed(wire::BODY_CODING))?;
         let sparse = field(headers, wire::UPLOAD_SPARSE, boolean)?.unwrap_or(false);
         let backup = backup(headers)?;
         let Some(id) = id(request) else {
+            if base.is_some() {
+                return Err(Malformed(wire::UPLOAD_BASE));
+            }
             // An ordinary PUT (RFC 9110 §9.3.4): all of the file, under an identity of its own.
             let (_, id) = Token::generate().map_err(|_| Malformed(header::AUTHORIZATION))?;
             return Ok(Self {
@@ -76,6 +83,7 @@ impl Part {
                 backup,
                 sparse,
                 is_coded,
+                base: None,
             });
         };
         let keep = match field(headers, wire::UPLOAD_KEEP, boolean)? {
@@ -96,8 +104,18 @@ impl Part {
             backup,
             sparse,
             is_coded,
+            base,
         })
     }
+}
+
+/// The entity tag of the file that a body of the coding `delta` copies from; `None` if the body has another coding.
+fn base(headers: &HeaderMap) -> Result<Option<String>, Malformed> {
+    if headers.get(wire::BODY_CODING).is_none_or(|coding| coding != DELTA) {
+        return Ok(None);
+    }
+    let tag = headers.get(wire::UPLOAD_BASE).and_then(|tag| tag.to_str().ok());
+    tag.map(|tag| Some(tag.to_owned())).ok_or(Malformed(wire::UPLOAD_BASE))
 }
 
 /// Whether the body is a file as it is, or the next bytes of an upload: what says something else changes its meaning.

@@ -4,20 +4,23 @@ use super::condition::Condition;
 use super::fleeting::Fleeting;
 use super::part::{Keep, Part};
 use super::partial::{self, FinishError, Partial};
+use super::refused::Refused;
 use super::slots::Claim;
-use super::{SUPERSEDED, Uploads, blocking, offset_fields, refuse_disk, whole_fields};
+use super::{SUPERSEDED, Uploads, blocking, offset_fields, refuse, refuse_disk, whole_fields};
 use crate::attributes::Attributes;
 use crate::choice::Backup;
-use crate::coding::{Decoder, Garbled};
+use crate::coding::{Decoder, Frame, Garbled};
 use crate::serve::answer::{self, Outcome};
 use crate::serve::broken::Broken;
 use crate::serve::path::SafePath;
+use crate::serve::root::{Found, Opened};
 use crate::serve::service::Service;
 use crate::serve::stream::Stream;
 use crate::sink::Sink;
 use crate::version::Version;
 use blake3::Hash;
 use bytes::{Buf, Bytes};
+use core::ops::Range;
 use h3::error::{Code, StreamError};
 use http::StatusCode;
 use std::io;
@@ -26,8 +29,10 @@ use std::io;
 enum End {
     /// It has another length than `Content-Length` announced.
     Malformed,
-    /// It is not compressed as it says.
+    /// It is no row of frames as it says, or more of them than were announced.
     Garbled,
+    /// The file that it copies from is another one now.
+    OtherBase,
     /// Another request for the same upload took over.
     Superseded,
     /// The client went, or the network.
@@ -69,6 +74,13 @@ async fn take(
     claim: Claim<'_>,
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
+    let base = match &part.base {
+        None => None,
+        Some(tag) => match base(service, &path, tag).await {
+            Some(base) => Some(base),
+            None => return refuse(stream, Refused::Base).await,
+        },
+    };
     let mut turn = claim.turn().await;
 
     let opened = open(service, uploads, &path, &part).await;
@@ -82,9 +94,11 @@ async fn take(
     };
     partial.adopt(turn.take());
 
+    // Copies are short and what they copy is long: nobody gets more written than was announced.
+    let left = part.length.unwrap_or(0).saturating_sub(part.offset);
     let mut sink = Sink::new(partial);
-    let decoder = part.is_coded.then(Decoder::default);
-    let mut end = body(stream, decoder, &mut sink, &claim).await;
+    let frames = part.is_coded.then(|| Frames { decoder: Decoder::default(), base, left });
+    let mut end = body(stream, frames, &mut sink, &claim).await;
     let (partial, flushed) = sink.close().await;
     if end.is_ok() {
         end = flushed.map_err(End::Disk);
@@ -129,6 +143,7 @@ async fn refuse_end(end: End, received: u64, stream: &mut Stream) -> Result<Outc
             answer::refuse(stream, StatusCode::BAD_REQUEST, &why).await
         }
         End::Garbled => answer::refuse(stream, StatusCode::BAD_REQUEST, &Garbled.to_string()).await,
+        End::OtherBase => refuse(stream, Refused::Base).await,
         End::Superseded => answer::refuse(stream, StatusCode::CONFLICT, SUPERSEDED).await,
         End::Disk(error) => refuse_disk(stream, &error).await,
         End::Broken(error) => Err(error.into()),
@@ -181,7 +196,7 @@ async fn open(service: &Service, uploads: &Uploads, path: &SafePath, part: &Part
 /// hours, and a network that carries a few bytes a minute still carries them.
 async fn body(
     stream: &mut Stream,
-    mut decoder: Option<Decoder>,
+    mut frames: Option<Frames>,
     sink: &mut Sink<Partial>,
     claim: &Claim<'_>,
 ) -> Result<(), End> {
@@ -193,11 +208,23 @@ async fn body(
             () = &mut superseded => return Err(End::Superseded),
         };
         match piece {
-            Ok(Some(mut piece)) => match &mut decoder {
-                Some(decoder) => unfold(decoder, &piece.copy_to_bytes(piece.remaining()), sink).await?,
+            Ok(Some(mut piece)) => match &mut frames {
+                Some(frames) => {
+                    frames.decoder.push(&piece.copy_to_bytes(piece.remaining()));
+                    // A few bytes may be many copies: another request waits for one of them at most.
+                    loop {
+                        let unfolded = tokio::select! {
+                            biased;
+                            () = &mut superseded => return Err(End::Superseded),
+                            piece = frames.next() => piece?,
+                        };
+                        let Some(piece) = unfolded else { break };
+                        sink.push(piece).await.map_err(End::Disk)?;
+                    }
+                }
                 None => sink.push(piece).await.map_err(End::Disk)?,
             },
-            Ok(None) if decoder.as_ref().is_some_and(Decoder::is_within) => return Err(End::Garbled),
+            Ok(None) if frames.as_ref().is_some_and(|frames| frames.decoder.is_within()) => return Err(End::Garbled),
             Ok(None) => return Ok(()),
             Err(StreamError::StreamError { code, .. }) if code == Code::H3_MESSAGE_ERROR => return Err(End::Malformed),
             Err(error) => return Err(End::Broken(error)),
@@ -205,13 +232,47 @@ async fn body(
     }
 }
 
-/// Writes the pieces whose frames are complete with these bytes.
-async fn unfold(decoder: &mut Decoder, bytes: &[u8], sink: &mut Sink<Partial>) -> Result<(), End> {
-    decoder.push(bytes);
-    while let Some(piece) = decoder.piece().map_err(|_| End::Garbled)? {
-        sink.push(piece).await.map_err(End::Disk)?;
+/// The file under that name, if it has this tag.
+async fn base(service: &Service, path: &SafePath, tag: &str) -> Option<Opened> {
+    let (root, path) = (service.root.clone(), path.clone());
+    match blocking(move || root.find(&path)).await {
+        Ok(Found::File(opened)) if opened.version.is_some_and(|version| version.etag() == tag) => Some(opened),
+        _ => None,
     }
-    Ok(())
+}
+
+/// A body that is a row of frames.
+struct Frames {
+    decoder: Decoder,
+    /// The file that they may copy from.
+    base: Option<Opened>,
+    /// Bytes of the file that may still come by way of copies, and of what stands between them.
+    left: u64,
+}
+
+impl Frames {
+    /// The bytes that the next frame is, if all of it is here.
+    async fn next(&mut self) -> Result<Option<Bytes>, End> {
+        let Some(frame) = self.decoder.frame().map_err(|_| End::Garbled)? else { return Ok(None) };
+        let piece = match (frame, &self.base) {
+            (Frame::Bytes(piece), _) => piece,
+            (Frame::Copy(range), Some(base)) if range.end - range.start <= self.left => {
+                let base = base.clone();
+                blocking(move || copied(&base, range)).await.map_err(End::Disk)?.ok_or(End::OtherBase)?
+            }
+            (Frame::Copy(_), _) => return Err(End::Garbled),
+        };
+        self.left = self.left.saturating_sub(piece.len() as u64);
+        Ok(Some(piece))
+    }
+}
+
+/// This range of the file; `None` if it is another one now, or ends before. Blocks.
+fn copied(base: &Opened, range: Range<u64>) -> io::Result<Option<Bytes>> {
+    let (mut piece, wanted) = (Vec::new(), (range.end - range.start) as usize);
+    base.read(range.start, &mut piece, wanted)?;
+    let is_right = piece.len() == wanted && Some(Version::of(&base.file)?) == base.version;
+    Ok(is_right.then(|| piece.into()))
 }
 
 /// Gives the file its name, if all of it is there and right.

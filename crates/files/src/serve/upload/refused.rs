@@ -24,6 +24,9 @@ pub(super) enum Refused {
     /// A link of somebody who does not act for the server's user.
     #[error("the link leads out of the served directory, or might: only a server that ssh starts makes such links")]
     LeadsOut,
+    /// The file whose bytes it copies.
+    #[error("the file that the upload copies from is another one now: send all of it")]
+    Base,
     /// There is a bound to what nobody finishes.
     #[error(
         "the server has {} unfinished uploads and takes no more: finish them, or delete its old files .pcc-upload-*",
@@ -40,7 +43,7 @@ impl Refused {
 
     pub(super) const fn status(self) -> StatusCode {
         match self {
-            Self::OtherVersion => StatusCode::PRECONDITION_FAILED,
+            Self::OtherVersion | Self::Base => StatusCode::PRECONDITION_FAILED,
             Self::Range => StatusCode::BAD_REQUEST,
             Self::Encoded => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Special => StatusCode::CONFLICT,
