@@ -65,6 +65,7 @@ is the standard one: shorter than the papers', so that start-up weighs more. Eve
 | [rfc9743.md](rfc9743.md) | PCC by the questions of RFC 9743 |
 | [loopback.md](loopback.md) | files over loopback beside the raw stream |
 | [transfers.md](transfers.md) | files over ssh and through the tunnel, beside rsync, scp and TCP |
+| [deltas.md](deltas.md) | large files that changed a little, beside rsync |
 | [mutants.md](mutants.md) | changes of the core that no test notices |
 | [../sweeps](../sweeps) | each parameter's effect, in simulation |
 

@@ -173,5 +173,5 @@ since it runs outside of the kernel.
               f"as with BBR.")
 
 
-
-main()
+if __name__ == "__main__":
+    main()
