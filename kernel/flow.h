@@ -144,9 +144,9 @@ PCC_PART void pcc_open_start_window(struct pcc_flow *flow, u64 packets)
 							    : PCC_LARGEST_WINDOW;
 }
 
-/* TCP sends the data of 1/2^10 s at once, and on short paths this more, half of it for each 2^9 us
- * of the RTT, by the least of minutes where ours is of seconds (tcp_tso_autosize). The module has
- * shorter trains. Unit: byte.
+/* TCP sends the data of 1/2^10 s at once. On short paths it sends this more, half of it for each
+ * 2^9 us of the RTT (tcp_tso_autosize). TCP's least RTT is of minutes, ours of seconds. The module
+ * has shorter trains. Unit: byte.
  */
 #ifndef PCC_PACING_SHIFT
 #define PCC_PACING_SHIFT 10
@@ -169,9 +169,9 @@ PCC_PART u64 pcc_short_path_train(const struct pcc_flow *flow)
 	return least < 32 ? PCC_SHORT_PATH_TRAIN >> least : 0;
 }
 
-/* So many packets at once are shown to fit into the bottleneck's queue. One shorter than a train
+/* The packets at once that are shown to fit into the bottleneck's queue. One shorter than a train
  * drops the end of each, and a queue that takes trains whole drops them whole. That loss answers
- * to no rate. So trains grow only while nothing is lost: they cost one packet in some hundreds.
+ * to no rate. Trains grow only while nothing is lost: they cost one packet in some hundreds.
  */
 PCC_PART u32 pcc_train_shown(const struct pcc_flow *flow)
 {
@@ -192,13 +192,13 @@ PCC_PART u32 pcc_room_for_trains(const struct pcc_flow *flow)
 	return most > PCC_INITIAL_WINDOW ? most : PCC_INITIAL_WINDOW;
 }
 
-/* Packets that may be in flight until the next acknowledgement, so that a train on a short path has
+/* Packets that may be in flight until the next acknowledgement. A train on a short path has
  * what the pacing rate asks for, or twice as many as this acknowledgement answered for. At a slow
  * bottleneck packets arrive and are acknowledged one by one: trains stay short, and no probe is
  * shorter than they are. Where a train arrives as a whole it is acknowledged as a whole: the next
- * one may be twice as long, but after a loss no longer than was shown to fit since. Eight senders
- * whose trains are dropped whole starve each other otherwise: the slower one is, the fewer trains
- * an interval of it has. TCP lets half of a window leave at once (tcp_cwnd_test).
+ * one may be twice as long. After a loss it is no longer than was shown to fit since. Otherwise
+ * eight senders whose trains are dropped whole starve each other. An interval of the slower ones
+ * has one or two trains. TCP lets half of a window leave at once (tcp_cwnd_test).
  */
 PCC_PART u32 pcc_window_for_train(const struct pcc_flow *flow)
 {

@@ -25,7 +25,7 @@ struct pcc_sample {
 	u32 blocked;	  /* it is full, and what was lost keeps the peer from reading */
 	u32 taken_rtt;	  /* what TCP takes for the RTT, smoothed; 0 if it knows none. Unit: µs */
 	u32 accurate;	  /* it counts marks, not what is told of them: marks.h */
-	u32 least_rtt;	  /* what TCP takes for the least RTT, of minutes. Unit: µs */
+	u32 least_rtt;	  /* the least RTT of minutes, to TCP. Unit: µs */
 };
 
 #endif

@@ -69,7 +69,7 @@ pub struct Sample {
     pub taken_rtt: u32,
     /// It counts marks; otherwise all packets of acknowledgements that tell of one.
     pub accurate: u32,
-    /// What TCP takes for the least RTT, of minutes. Unit: µs.
+    /// The least RTT of minutes, to TCP. Unit: µs.
     pub least_rtt: u32,
 }
 
