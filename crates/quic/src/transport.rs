@@ -3,7 +3,7 @@
 use crate::Algorithm;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
-use noq::{IdleTimeout, MtuDiscoveryConfig, PathId, TransportConfig, VarInt, WeakConnectionHandle};
+use noq::{Connection, IdleTimeout, MtuDiscoveryConfig, PathId, TransportConfig, VarInt, WeakConnectionHandle};
 use pcc::recovery::{PACKET_THRESHOLD, TIME_THRESHOLD};
 use pcc::units::{Bytes, Rate};
 use std::sync::Arc;
@@ -198,6 +198,18 @@ pub async fn share_send_window(
     };
     while window.fit(&mut within) {
         tokio::time::sleep(FITTING_INTERVAL).await;
+    }
+}
+
+/// Bytes that the peer may still send over all streams of a connection, as far as it was told. `None` with noq-proto as released, which does
+/// not say.
+pub fn receive_credit(connection: &Connection) -> Option<Bytes> {
+    #[cfg(feature = "patched-noq-proto")]
+    return Some(Bytes::new(connection.stats().receive_credit));
+    #[cfg(not(feature = "patched-noq-proto"))]
+    {
+        let _ = connection;
+        None
     }
 }
 

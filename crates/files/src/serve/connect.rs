@@ -46,7 +46,7 @@ pub(super) async fn answer(
             asker.may_upload(&service.unwritten);
             let status = answer::send_head(&mut stream, answer::response(StatusCode::OK)).await?;
             // Nobody else is led here.
-            let Stream::Quic(stream) = stream else { return Err(Broken::Left) };
+            let Stream::Quic(stream, _) = stream else { return Err(Broken::Left) };
             let done = connected.carry(stream).await;
             Ok(Outcome { status, bytes: done.bytes, cut: done.broken.map(Broken::Tunnel) })
         }

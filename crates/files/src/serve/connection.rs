@@ -5,6 +5,7 @@ use super::metrics::Refusal;
 use super::request::{Arrived, HEAD, handle, tell_refused};
 use super::service::{Asker, HANDSHAKE, Service, told};
 use super::stream::Stream;
+use super::turns::Turns;
 use bytes::Bytes;
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -19,12 +20,8 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-/// Requests that are read and answered side by side: enough to fill the gaps between small files, and a bound for what
-/// is held of their heads and read ahead of their bodies. Further ones wait unread.
-const AT_A_TIME: usize = 16;
-
 /// Requests that were accepted, whether it is their turn or not: each takes kilobytes. Further ones wait in their streams, which
-/// take less.
+/// take less, unless all these have turns.
 const ACCEPTED: usize = 256;
 
 /// Heads of requests that are read side by side: what has come of each is held, up to 64 KiB.
@@ -110,7 +107,7 @@ struct Requests {
     service: Arc<Service>,
     asker: Arc<Asker>,
     peer: SocketAddr,
-    turns: Arc<Semaphore>,
+    turns: Arc<Turns>,
     heads: Arc<Semaphore>,
     under_way: JoinSet<()>,
 }
@@ -121,7 +118,7 @@ impl Requests {
             service,
             asker: Arc::new(Asker::new(connection.clone(), peer)),
             peer,
-            turns: Arc::new(Semaphore::new(AT_A_TIME)),
+            turns: Arc::new(Turns::new()),
             heads: Arc::new(Semaphore::new(HEADS_AT_A_TIME)),
             under_way: JoinSet::new(),
         }
@@ -137,10 +134,10 @@ impl Requests {
         guest: &Guest,
         closing: &mut watch::Receiver<bool>,
     ) -> bool {
-        let (peer, mut leaving) = (self.peer, false);
+        let (peer, turns, mut leaving) = (self.peer, self.turns.clone(), false);
         loop {
             tokio::select! {
-                accepted = http.accept(), if self.under_way.len() < ACCEPTED => match accepted {
+                accepted = http.accept(), if self.under_way.len() < ACCEPTED + turns.extra() => match accepted {
                     Ok(Some(request)) => {
                         guest.works();
                         self.take(request);
@@ -154,6 +151,7 @@ impl Requests {
                 Some(_) = self.under_way.join_next() => if self.under_way.is_empty() {
                     guest.rests();
                 },
+                () = turns.are_starved(connection) => turns.extend(),
                 () = guest.must_leave() => {
                     tracing::info!(%peer, "closed: others want its place");
                     connection.close(code(Code::H3_NO_ERROR), OTHERS_WAIT);
@@ -181,17 +179,18 @@ impl Requests {
         let (turns, heads) = (self.turns.clone(), self.heads.clone());
         let arrived = Arrived(Instant::now());
         self.under_way.spawn(async move {
-            // Never closed, so there is always a permit to come.
-            let turn = turns.acquire().await;
-            let reading = heads.acquire().await;
-            let read = timeout(HEAD, request.resolve_request()).await;
-            drop(reading);
-            match read {
+            let turn = turns.turn().await;
+            let read = async {
+                // Never closed, so there is always a permit to come.
+                let _reading = heads.acquire().await;
+                timeout(HEAD, request.resolve_request()).await
+            };
+            match turn.rest(read).await {
                 Ok(Ok((mut request, stream))) => {
                     request.extensions_mut().insert(arrived);
                     // A tunnel lasts as long as its programs want: files do not wait for it.
-                    let _turn = turn.ok().filter(|_| *request.method() != Method::CONNECT);
-                    handle(&service, &asker, request, Stream::Quic(stream)).await;
+                    let turn = Some(turn).filter(|_| *request.method() != Method::CONNECT);
+                    handle(&service, &asker, request, Stream::Quic(stream, turn)).await;
                 }
                 Ok(Err(error)) => {
                     tracing::debug!(%peer, %error, "no request");

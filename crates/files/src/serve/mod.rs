@@ -2,7 +2,7 @@
 //!
 //! | file | what it answers |
 //! |---|---|
-//! | `server`, `connection` | how connections and their requests are accepted, within limits |
+//! | `server`, `connection`, `turns` | how connections and their requests are accepted, within limits |
 //! | `request` | who may ask, for what, and what is told of the answer |
 //! | `tcp` | how clients without HTTP/3 have the same directory |
 //! | `guests` | how many connections there may be, and which one goes when others wait |
@@ -57,6 +57,7 @@ mod stream;
 pub mod systemd;
 mod tcp;
 mod token;
+mod turns;
 mod unmeasured;
 mod upload;
 

@@ -8,6 +8,7 @@ mod hostile;
 mod memory;
 mod over_tcp;
 mod transfers;
+mod turns;
 
 use super::guests::Guests;
 use super::log::{Lines, Log};
