@@ -59,6 +59,7 @@ is the standard one: shorter than the papers', so that start-up weighs more. Eve
 | [papers.md](papers.md) | each figure of the papers, by the papers' own laws, PCC, CUBIC and BBR in the simulator |
 | [score.md](score.md) | every promise that the simulator judges, those in company among them |
 | [company.md](company.md) | five cases of company that nobody tuned on |
+| [company-lab.md](company-lab.md) | senders of one kind, and one sender among others, on a real network stack |
 | [queues.md](queues.md) | PCC and CUBIC behind PIE, FQ-PIE, DualPI2, RED and CoDel, and beside uploads |
 | [limits.md](limits.md) | paths on which PCC is behind its peers |
 | [rivals.md](rivals.md) | PCC beside a rival in a deep buffer, in a real kernel in real time |
