@@ -1,10 +1,10 @@
 //! The chunks of a file, and the parts of it that a client lacks. `docs/http.md` has the protocol.
 
 use super::answer::{self, Outcome, response};
-use super::body::{self, Ahead, Pieces};
+use super::body::{self, Ahead};
 use super::broken::{Broken, STALL};
 use super::digest::SLICE;
-use super::part::Part;
+use super::part::{Coded, Part};
 use super::root::{Opened, Standing};
 use super::service::{Asker, Service};
 use super::stream::Stream;
@@ -143,22 +143,6 @@ pub(super) async fn ranges(
         stream.is_heard();
     }
     Ok(Outcome { status, bytes, cut })
-}
-
-/// A part of a file, compressed if its client wants that.
-struct Coded {
-    part: Part,
-    coder: Option<Coder>,
-}
-
-impl Pieces for Coded {
-    fn next(&mut self, buffer: &mut Vec<u8>, size: usize) -> Result<(), Broken> {
-        self.part.next(buffer, size)?;
-        if let Some(coder) = self.coder.as_mut().filter(|_| !buffer.is_empty()) {
-            *buffer = coder.frame(buffer);
-        }
-        Ok(())
-    }
 }
 
 async fn send(

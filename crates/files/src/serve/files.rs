@@ -1,12 +1,12 @@
 //! Answers GET and HEAD.
 
 use super::answer::{self, Outcome, response};
-use super::body::{self, Ahead, Pieces, Sent};
+use super::body::{self, Ahead, Sent};
 use super::broken::Broken;
 use super::conditions::{Current, Plan, plan};
 use super::delta;
 use super::listing::{Form, Links, Listing, Place};
-use super::part::{Part, SecondLook};
+use super::part::{Coded, Part, SecondLook};
 use super::path::SafePath;
 use super::root::{Found, Opened, Root};
 use super::service::Asker;
@@ -158,22 +158,6 @@ async fn list(
         Err(cut) => Err(cut),
     };
     Ok(Outcome { status, bytes, cut: outcome.err() })
-}
-
-/// A part of a file, compressed if its client wants that.
-struct Coded {
-    part: Part,
-    coder: Option<Coder>,
-}
-
-impl Pieces for Coded {
-    fn next(&mut self, buffer: &mut Vec<u8>, size: usize) -> Result<(), Broken> {
-        self.part.next(buffer, size)?;
-        if let Some(coder) = self.coder.as_mut().filter(|_| !buffer.is_empty()) {
-            *buffer = coder.frame(buffer);
-        }
-        Ok(())
-    }
 }
 
 /// The answer to a request for a file.

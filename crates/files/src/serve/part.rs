@@ -7,6 +7,7 @@ pub(super) use second_look::SecondLook;
 use super::body::Pieces;
 use super::broken::Broken;
 use super::root::{Opened, Standing};
+use crate::coding::Coder;
 use blake3::{Hash, Hasher};
 use core::ops::Range;
 use std::io;
@@ -96,6 +97,22 @@ impl Pieces for Part {
             standing if self.is_read() => self.hold_back(standing, core::mem::take(buffer)),
             _ => Ok(()),
         }
+    }
+}
+
+/// A part of a file, compressed if its client wants that.
+pub(super) struct Coded {
+    pub(super) part: Part,
+    pub(super) coder: Option<Coder>,
+}
+
+impl Pieces for Coded {
+    fn next(&mut self, buffer: &mut Vec<u8>, size: usize) -> Result<(), Broken> {
+        self.part.next(buffer, size)?;
+        if let Some(coder) = self.coder.as_mut().filter(|_| !buffer.is_empty()) {
+            *buffer = coder.frame(buffer);
+        }
+        Ok(())
     }
 }
 
