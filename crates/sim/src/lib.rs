@@ -19,6 +19,7 @@
 mod account;
 mod agenda;
 mod cast;
+pub mod drawn;
 mod entrant;
 mod host;
 mod media;

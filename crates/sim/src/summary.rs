@@ -44,7 +44,7 @@ impl FlowSummary {
     }
 }
 
-fn life(scenario: &Scenario, results: &Results, place: usize) -> (Duration, Duration) {
+pub(crate) fn life(scenario: &Scenario, results: &Results, place: usize) -> (Duration, Duration) {
     let (flow, told) = (&results.flows[place], &scenario.flows[place]);
     let end = flow.finished.or(told.stop).unwrap_or(scenario.duration).min(scenario.duration);
     (flow.start.min(end), end)
