@@ -13,6 +13,8 @@ import sys
 import tempfile
 from collections import defaultdict
 
+from register import register
+
 HERE = os.path.dirname(os.path.realpath(__file__))
 # A sender whose goodput is below this part of a peer's is behind it.
 BEHIND = 0.97
@@ -37,8 +39,12 @@ WHY = {
 }
 HEAD = """# Results
 
-The lab's last campaign: every figure of the papers and every promise, on a real Linux network stack in virtual time. `make figures` repeats
-it, and writes [the report](#the-report). `python3 docs/results/results.py target/release/pcc-lab COMMIT` makes this page.
+{register}
+
+## The lab's last campaign
+
+Every figure of the papers and every promise, on a real Linux network stack in virtual time. `make figures` repeats it, and writes
+[the report](#the-report). `python3 docs/results/results.py target/release/pcc-lab COMMIT` makes this page.
 
 ```sh long
 make figures          # hours; Ctrl-C stops it, the same command continues
@@ -58,6 +64,7 @@ is the standard one: shorter than the papers', so that start-up weighs more. Eve
 | [simulated.md](simulated.md) | the simulator beside the lab |
 | [papers.md](papers.md) | each figure of the papers, by the papers' own laws, PCC, CUBIC and BBR in the simulator |
 | [score.md](score.md) | every promise that the simulator judges, those in company among them |
+| [drawn-plan.md](drawn-plan.md) | PCC among others on paths drawn at random: the plan |
 | [company.md](company.md) | five cases of company that nobody tuned on |
 | [company-lab.md](company-lab.md) | senders of one kind, and one sender among others, on a real network stack |
 | [queues.md](queues.md) | PCC and CUBIC behind PIE, FQ-PIE, DualPI2, RED and CoDel, and beside uploads |
@@ -186,7 +193,7 @@ def main():
         told(lab, "report", "-o", "/dev/null", "--csv", f"{HERE}/data", "--pictures", pictures)
         shutil.copy(f"{pictures}/shallow-buffer.svg", HERE)
     with open(f"{HERE}/README.md", "w") as sys.stdout:
-        print(HEAD.format(commit=commit, since=since(commit), kernel=scenarios[0]["kernel"]).rstrip())
+        print(HEAD.format(register=register(), commit=commit, since=since(commit), kernel=scenarios[0]["kernel"]).rstrip())
         kept(rows)
         missed(rows)
         figures(scenarios)
