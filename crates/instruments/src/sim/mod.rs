@@ -1,6 +1,7 @@
 //! `pcc-lab sim`: senders over emulated paths in virtual time, without any network stack: seconds where the lab takes minutes.
 
 mod custom;
+mod drawn;
 mod scenarios;
 mod score;
 
@@ -35,6 +36,8 @@ pub(crate) struct Args {
 enum Command {
     /// Judge PCC by its promises, row by row
     Score(score::Args),
+    /// Run PCC among other senders on 200 paths drawn at random, with CUBIC and with BBR in its place: a table for programs
+    Drawn(drawn::Args),
 }
 
 /// A scenario or a path, and who sends over it.
@@ -120,8 +123,10 @@ impl Ours {
 
 /// Runs it. Blocking: there is nothing to wait for.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
-    if let Some(Command::Score(score)) = args.command {
-        return score::run(&score);
+    match args.command {
+        Some(Command::Score(score)) => return score::run(&score),
+        Some(Command::Drawn(drawn)) => return drawn::run(&drawn),
+        None => {}
     }
     let run = &args.run;
     if let (Some(flows), Some(next)) = (&run.flows, run.more.first()) {
