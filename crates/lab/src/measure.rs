@@ -2,7 +2,7 @@
 
 use crate::names::QUIC;
 use crate::spec::{FlowOutcome, FlowSpec, Outcome, PACKET, QUIC_PACKET, QUIC_PAYLOAD, Segment, Spec, TCP_PAYLOAD};
-use pcc_stats::jain;
+use pcc_stats::{deviation, jain, mean};
 use serde::Deserialize;
 use std::fmt;
 use std::str::FromStr;
@@ -347,9 +347,7 @@ impl<'a> View<'a> {
         let from = if has_converged { from + time } else { from };
         let seconds = (from..to.min(from + 60 * SECOND).saturating_sub(SECOND)).step_by(SECOND as usize);
         let rates: Vec<_> = seconds.map(|at| delivered(flow.1, at, at + SECOND) * 8e-6).collect();
-        let mean = mean(&rates)?;
-        let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
-        (rates.len() > 1).then(|| (squares / (rates.len() - 1) as f64).sqrt())
+        deviation(&rates)
     }
 
     /// Completion times of the judged flows of a given size; unfinished ones count until the end. Unit: ms.
@@ -453,10 +451,6 @@ fn delivered_until(flow: &FlowOutcome, at: u64) -> f64 {
     let Some(before) = next.checked_sub(1).and_then(|place| flow.samples.get(place)) else { return 0.0 };
     let part = (at - before.at) as f64 / (after.at - before.at).max(1) as f64;
     before.delivered as f64 + part * after.delivered.saturating_sub(before.delivered) as f64
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 #[cfg(test)]

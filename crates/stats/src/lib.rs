@@ -10,6 +10,6 @@ mod spread;
 
 pub use confidence::ConfidenceInterval;
 pub use jain::jain;
-pub use mean::Mean;
+pub use mean::{Mean, deviation, mean};
 pub use quantile::{quantile, quantile_of};
 pub use spread::Spread;

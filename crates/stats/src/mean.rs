@@ -1,6 +1,18 @@
-//! A mean and how well it is known.
+//! A mean, how far values lie from it, and how well it is known.
 
 use serde::Serialize;
+
+/// The mean; none of none.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Standard deviation of a sample; none of fewer than two values.
+pub fn deviation(values: &[f64]) -> Option<f64> {
+    let mean = mean(values)?;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
+}
 
 /// A mean and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -22,23 +34,21 @@ fn student(freedom: usize) -> f64 {
 impl Mean {
     /// The mean of independent values; none of none.
     pub fn of(values: &[f64]) -> Option<Self> {
-        if values.is_empty() {
-            return None;
-        }
-
-        let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
-        let margin = (values.len() > 1).then(|| {
-            let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-            student(values.len() - 1) * (variance / count).sqrt()
-        });
-        Some(Self { mean, margin })
+        let mean = mean(values)?;
+        let error = deviation(values).map(|deviation| deviation / (values.len() as f64).sqrt());
+        Some(Self { mean, margin: error.map(|error| student(values.len() - 1) * error) })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_deviation_is_that_of_a_sample() {
+        assert_eq!((deviation(&[1.0, 2.0, 3.0]), deviation(&[4.0])), (Some(1.0), None));
+        assert_eq!((mean(&[1.0, 2.0]), mean(&[])), (Some(1.5), None));
+    }
 
     #[test]
     fn the_confidence_interval_of_three_seeds_is_student_s() {

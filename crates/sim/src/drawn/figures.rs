@@ -1,10 +1,11 @@
-//! What a run on a drawn path came to, for the part in PCC's place and for the others.
+//! The figures of a run on a drawn path, for the part in PCC's place and for the others.
 
 use crate::results::{FlowResult, Results, jain};
 use crate::scenario::{Control, Flow, Scenario, Source};
 use crate::summary::life;
 use core::fmt;
 use core::time::Duration;
+use pcc_stats::mean;
 
 /// The scale of Jain's index: on the slowest of crowded paths a sender has a packet or two each second.
 const WINDOW: Duration = Duration::from_secs(5);
@@ -58,7 +59,7 @@ impl Figures {
             files: run.completion(&run.places(|flow| flow.is_ours() && flow.source != Source::Greedy)),
             others: goodput(&others(None)),
             kinds: [Control::Cubic, Control::Bbr, Control::Reno].map(|kind| goodput(&others(Some(kind)))),
-            rtt: mean(others(None).iter().filter_map(|place| rtt_p95(&results.flows[*place]))),
+            rtt: mean(&others(None).iter().filter_map(|place| rtt_p95(&results.flows[*place])).collect::<Vec<_>>()),
             others_files: run.completion(&run.places(|flow| !flow.is_ours() && flow.source != Source::Greedy)),
         }
     }
@@ -86,7 +87,7 @@ impl Run<'_> {
         (0..self.scenario.flows.len()).filter(|place| wanted(&self.scenario.flows[*place])).collect()
     }
 
-    /// What these deliver from that moment to the end. Unit: Mbit/s.
+    /// The goodput of these from that moment to the end. Unit: Mbit/s.
     fn goodput(&self, places: &[usize], from: Duration) -> f64 {
         let of = |place: &usize| self.results.flows[*place].goodput(from, self.results.duration).mbit();
         places.iter().map(of).sum()
@@ -101,10 +102,8 @@ impl Run<'_> {
 
     /// The mean of how long these took; one that is not done counts with its age. Unit: s.
     fn completion(&self, places: &[usize]) -> Option<f64> {
-        mean(places.iter().map(|place| {
-            let (start, end) = life(self.scenario, self.results, *place);
-            (end - start).as_secs_f64()
-        }))
+        let lives = places.iter().map(|place| life(self.scenario, self.results, *place));
+        mean(&lives.map(|(start, end)| (end - start).as_secs_f64()).collect::<Vec<_>>())
     }
 }
 
@@ -112,11 +111,6 @@ impl Run<'_> {
 fn rtt_p95(flow: &FlowResult) -> Option<f64> {
     let at = (flow.rtts.len().checked_sub(1)? as f64 * 0.95) as usize;
     flow.rtts.get(at).map(|micros| f64::from(*micros) / 1e3)
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (count, sum) = values.fold((0, 0.0), |(count, sum), value| (count + 1, sum + value));
-    (count > 0).then(|| sum / f64::from(count))
 }
 
 #[cfg(test)]

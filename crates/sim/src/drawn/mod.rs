@@ -11,7 +11,7 @@ use core::fmt;
 use core::time::Duration;
 use pcc_link::{Impossible, ParsePathError, Path, Rng};
 
-/// What stands in PCC's place, in turn.
+/// The senders in PCC's place, in turn.
 pub const SENDERS: [&str; 3] = ["pcc", "cubic", "bbr"];
 /// The size of a file.
 const FILE: f64 = 100e3;

@@ -4,6 +4,7 @@ use crate::results::{FlowResult, Results};
 use crate::scenario::{Scenario, Source};
 use crate::summary::goodput_of_others;
 use core::time::Duration;
+use pcc_stats::deviation;
 
 /// Bytes of a QUIC packet's datagram for each of its payload, as the lab counts waste: 1452 to 1416.
 const QUIC_OVERHEAD: f64 = 1452.0 / 1416.0;
@@ -247,13 +248,6 @@ fn convergence(scenario: &Scenario, results: &Results) -> Option<(usize, bool)> 
     let is_near = |rate: &f64| (rate / fair - 1.0).abs() <= 0.25;
     let found = rates.windows(5).position(|five| five.iter().all(is_near));
     Some((found.unwrap_or(rates.len()), found.is_some()))
-}
-
-/// Standard deviation of a sample.
-fn deviation(values: &[f64]) -> Option<f64> {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-    (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
 }
 
 /// When the first black-out begins, and how long it is.
