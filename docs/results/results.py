@@ -64,7 +64,7 @@ is the standard one: shorter than the papers', so that start-up weighs more. Eve
 | [simulated.md](simulated.md) | the simulator beside the lab |
 | [papers.md](papers.md) | each figure of the papers, by the papers' own laws, PCC, CUBIC and BBR in the simulator |
 | [score.md](score.md) | every promise that the simulator judges, those in company among them |
-| [drawn-plan.md](drawn-plan.md) | PCC among others on paths drawn at random: the plan |
+| [drawn.md](drawn.md) | PCC among others on 200 paths drawn at random, by [a plan](drawn-plan.md) made before |
 | [company.md](company.md) | five cases of company that nobody tuned on |
 | [company-lab.md](company-lab.md) | senders of one kind, and one sender among others, on a real network stack |
 | [queues.md](queues.md) | PCC and CUBIC behind PIE, FQ-PIE, DualPI2, RED and CoDel, and beside uploads |
