@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Five cases of company that were made up before they were run and tuned on by nobody: the page docs/results/company.md.
 
-    python3 docs/results/company.py target/release/pcc-lab >docs/results/company.md
+    python3 docs/results/company.py target/release/pcc-lab COMMIT >docs/results/company.md
 """
 import json
 import shlex
@@ -49,14 +49,14 @@ def besides(all_runs, what):
 
 
 def main():
-    lab = sys.argv[1]
-    print("""# In company, on paths that nobody tuned on
+    lab, commit = sys.argv[1:]
+    print(f"""# In company, on paths that nobody tuned on
 
-Five cases that were written down before they ran. No change of the law was judged by them. Each has ten seeds, and starts are drawn by
-the seed. CUBIC and BBR are the simulator's models, in PCC's place on the same path: `cubic` or `bbr` in place of `pcc` in the command. A cell has the median of the seeds, and the worst in brackets. Made by
+Five cases that were written down before they ran. No change of the law was judged by them. The law is that of commit {commit}. Each case has
+ten seeds, and starts are drawn by the seed. CUBIC and BBR are the simulator's models, in PCC's place on the same path: `cubic` or `bbr` in place of `pcc` in the command. A cell has the median of the seeds, and the worst in brackets. Made by
 
 ```sh long
-python3 docs/results/company.py target/release/pcc-lab >docs/results/company.md
+python3 docs/results/company.py target/release/pcc-lab COMMIT >docs/results/company.md
 ```
 
 *p95* is the 95th percentile of the bottleneck's queueing delay in the second half. *Jain* is Jain's index over 1 s of all flows there.""")

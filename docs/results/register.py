@@ -167,7 +167,7 @@ def company_rows():
     yield row("Does a CUBIC keep its part beside one PCC in a small buffer?", "**No.**", f"its Mbit/s in 0.05 BDP beside {told(shallow, ['0.05bdp'], 2)}. In 0.1 BDP: {told(shallow, ['0.1bdp'], 2)}",
               f"`harm-shallow`, [page]({page})", "CUBIC; BBR up to 0.05 BDP", law, all(of[0] < 0.5 * of[2] for of in harm) and harm[0][0] < harm[0][3] and harm[1][0] > harm[1][3])
     beside = middles(behind_codel, [], 1)
-    yield row("And behind CoDel?", "Yes.", f"its Mbit/s beside {told(behind_codel, [], 1)}", f"`harm-codel`, [page]({page})", "nobody", law, min(beside[:2]) > max(beside[2:]))
+    yield row("Does a CUBIC keep its part beside one PCC behind CoDel?", "Yes.", f"its Mbit/s beside {told(behind_codel, [], 1)}", f"`harm-codel`, [page]({page})", "nobody", law, min(beside[:2]) > max(beside[2:]))
     times = middles(files, ["0.25bdp"], 2)
     yield row("Do short files of CUBIC suffer beside one PCC?", "**In small buffers.**", f"median time of 100 kB in 0.25 BDP, ms, beside {told(files, ['0.25bdp'], 2)}",
               f"`files-beside`, [page]({page})", "CUBIC; nobody from 1 BDP on", law, times[2] < times[0] < times[3])
@@ -197,16 +197,19 @@ def other_rows():
               + ", ".join(f"{name} {cell('queues.md', None, [begins], 1)}" for begins, name in [("pcc, upload: cubic", "PCC"), ("pcc:untimed, upload: cubic", "PCC with other receivers"),
                                                                                               ("cubic, upload: cubic", "CUBIC")]),
               "simulated, [page](queues.md)", "CUBIC, if the receiver is not PCC's", stamp("queues.md"))
-    twenty = "no congestion collapse: twenty senders on 10 Mbit/s"
-    yield row("Twenty senders on 10 Mbit/s?", "**A sixth of the packets is lost.**", f"{cell('rfc9743.md', None, ['5.1.1', twenty], 3)}; CUBIC: {cell('rfc9743.md', None, ['5.1.1', 'the same, CUBIC'], 3)}",
-              "simulated, [RFC 9743](rfc9743.md), [limits](limits.md)", "CUBIC", stamp("rfc9743.md"))
+    twenty = [cell("limits.md", None, ["20 flows on a slow path"], column) for column in (2, 3, 4)]
+    yield row("Twenty senders on 10 Mbit/s?", "**A fifth of the packets is lost.**", f"loss, %: PCC {twenty[0]}, CUBIC {twenty[1]}, BBR {twenty[2]}", "simulated, [limits](limits.md), [RFC 9743](rfc9743.md)",
+              "CUBIC, and BBR a little", stamp("limits.md"), 16 < middle(twenty[0]) < 24)
+    rival = [cell("limits.md", None, ["after a BBR, four BDP"], column) for column in (2, 3, 4)]
+    yield row("What has PCC if a BBR was there first, in four BDP?", "**It starves.**", f"share of the path: PCC {rival[0]}, CUBIC {rival[1]}, BBR {rival[2]} in the same place", "simulated, [limits](limits.md)",
+              "CUBIC and BBR", stamp("limits.md"), middle(rival[0]) < 0.5 * min(middle(rival[1]), middle(rival[2])))
     yield row("Do the papers' figures come out?", "**Half of them wholly.** The factor 10 on the Internet does not.", f"{papers()}", "simulated, [page](papers.md); the lab: [each point](#each-point)",
               "BBR, which the first paper did not have, gains nearly as much as PCC", stamp("papers.md"))
     yield row("Is the simulator right?", "Mostly.", re.search(r"In (\d+ of \d+ cells[^.]*)\.", text_of("simulated.md"))[1] + ", for CUBIC, BBR and Reno", "[page](simulated.md)",
               "buffers of one or two packets, heavy jitter, short policers", stamp("simulated.md"))
     yield row("What does it cost in the kernel?", "Up to a sixth more than paced CUBIC.", f"CPU over paced CUBIC's at 2 Gbit/s {cell('kernel.md', 'Cost', ['PCC'], 3)}", "real time, [page](kernel.md)",
               "CUBIC and BBR", "**no stamp**")
-    yield row("And over QUIC?", "A tenth less than CUBIC.", f"loopback, `pcc perf`, over CUBIC's rate {cell('peers.md', None, ['`-C pcc`'], 3)}", "real time, [page](peers.md)", "CUBIC of the same stack", stamp("peers.md"))
+    yield row("What does it cost over QUIC?", "A tenth less than CUBIC.", f"loopback, `pcc perf`, over CUBIC's rate {cell('peers.md', None, ['`-C pcc`'], 3)}", "real time, [page](peers.md)", "CUBIC of the same stack", stamp("peers.md"))
     yield row("Files beside rsync?", "Faster where packets are lost.", f"20 MB over `lossy`, Mbit/s: `pcc get` {cell('transfers.md', None, ['`pcc get HOST:file`'], 1)}, rsync {cell('transfers.md', None, ['`rsync` over ssh'], 1)}",
               "real time, [page](transfers.md)", "TCP with BBR, by 5 %; rsync for changed files on a clean path ([deltas](deltas.md))", stamp("transfers.md"))
     yield row("Where do the constants come from?", "**From sweeps of older laws.**", f"{sweeps()}", "[sweeps](../sweeps)", "–", "**older**")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What RFC 9743 asks of a new congestion control, measured: the table of docs/results/rfc9743.md.
 
-    python3 docs/results/rfc9743.py target/release/pcc-lab >docs/results/rfc9743.md
+    python3 docs/results/rfc9743.py target/release/pcc-lab COMMIT >docs/results/rfc9743.md
 """
 import json
 import shlex
@@ -88,14 +88,17 @@ def result(kind, all_runs):
 
 
 def main():
-    lab = sys.argv[1] if len(sys.argv) > 1 else "pcc-lab"
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    lab, commit = sys.argv[1:]
     print(__doc__.split("\n")[0].replace(": the table of docs/results/rfc9743.md.", "").replace("What", "# What", 1))
-    print("""
+    print(f"""
 [RFC 9743](https://www.rfc-editor.org/rfc/rfc9743) lists the questions that a new congestion control has to answer. Each row is one of
-them, with the command that answers it: `pcc-lab sim` and what the column says. Figures are medians of three seeds in virtual time. Made by
+them, with the command that answers it: `pcc-lab sim` and what the column says. Figures are medians of three seeds in virtual
+time, and the law is that of commit {commit}. Made by
 
 ```sh
-python3 docs/results/rfc9743.py target/release/pcc-lab >docs/results/rfc9743.md
+python3 docs/results/rfc9743.py target/release/pcc-lab COMMIT >docs/results/rfc9743.md
 ```
 
 Senders are PCC with the default utility `fair` unless the row names another. A share is goodput over the path's rate. `pcc-lab sim score`
