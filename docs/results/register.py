@@ -120,6 +120,12 @@ def lab_rows():
     second = middles("deep-buffer-second", "20Mbit")
     yield row("What has PCC if a CUBIC keeps a deep buffer full?", "**A tenth to a quarter of the path.**", f"1 MB on 20 Mbit/s, it comes second, Mbit/s: {told('deep-buffer-second', '20Mbit')}",
               "`deep-buffer-second`", "BBR; CUBIC at 10 Mbit/s", lab, second[0] < second[3])
+    quarter, marked = middles("beside-cubic", "0.25bdp", "victim-share"), middles("ecn-beside-cubic", "codel", "victim-share")
+    yield row("Does a CUBIC keep its part beside one PCC in 0.25 BDP and more?", "Over QUIC. In the kernel from 1 BDP on.",
+              f"its share in 0.25 BDP beside {told('beside-cubic', '0.25bdp', 'victim-share')}. In 1 BDP: {told('beside-cubic', '1bdp', 'victim-share')}", "`beside-cubic`",
+              "CUBIC in 0.25 BDP, by PCC in the kernel", lab, quarter[1] < 0.8 * quarter[2] < quarter[0])
+    yield row("Does a CUBIC keep its part beside one PCC behind CoDel with marks?", "**No.**", f"its share beside {told('ecn-beside-cubic', 'codel', 'victim-share')}", "`ecn-beside-cubic`", "CUBIC; nobody behind FQ-CoDel", lab,
+              max(marked[:2]) < 0.8 * marked[2])
     incast = middles("incast", "33", "incast")
     yield row("Many senders of 256 kB at once, 0.1 ms?", "**No.**", f"33 senders, share of the path until all are done: {told('incast', '33', 'incast')}", "`incast`",
               f"CUBIC and BBR with 33 and with 2. With 20 PCC over QUIC leads: {told('incast', '20', 'incast')}", lab, max(incast) < 0.6)
@@ -206,7 +212,7 @@ def other_rows():
     yield row("Do the papers' figures come out?", "**Half of them wholly.** The factor 10 on the Internet does not.", f"{papers()}", "simulated, [page](papers.md); the lab: [each point](#each-point)",
               "BBR, which the first paper did not have, gains nearly as much as PCC", stamp("papers.md"))
     yield row("Is the simulator right?", "Mostly.", re.search(r"In (\d+ of \d+ cells[^.]*)\.", text_of("simulated.md"))[1] + ", for CUBIC, BBR and Reno", "[page](simulated.md)",
-              "buffers of one or two packets, heavy jitter, short policers", stamp("simulated.md"))
+              "buffers of one or two packets, heavy jitter, short policers", "no PCC in it")
     yield row("What does it cost in the kernel?", "Up to a sixth more than paced CUBIC.", f"CPU over paced CUBIC's at 2 Gbit/s {cell('kernel.md', 'Cost', ['PCC'], 3)}", "real time, [page](kernel.md)",
               "CUBIC and BBR", "**no stamp**")
     yield row("What does it cost over QUIC?", "A tenth less than CUBIC.", f"loopback, `pcc perf`, over CUBIC's rate {cell('peers.md', None, ['`-C pcc`'], 3)}", "real time, [page](peers.md)", "CUBIC of the same stack", stamp("peers.md"))
