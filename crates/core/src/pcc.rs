@@ -19,6 +19,7 @@ use crate::rtt::RttEstimator;
 use crate::trains::Trains;
 use crate::units::{Bytes, Rate, Timestamp};
 use crate::utility::{Fair, Utility};
+use acks::Acks;
 use clock::Clock;
 use core::time::Duration;
 use delivery::{Delivered, DeliveryRate};
@@ -107,7 +108,7 @@ pub struct Pcc {
     on_end: u32,
     delivery: DeliveryRate,
     delivered: Delivered,
-    packets_per_ack: u32,
+    acks: Acks,
     held: HeldQueue,
     /// The latest interval whose fate is known.
     previous: Option<Previous>,
@@ -143,7 +144,7 @@ impl Pcc {
             on_end: 0,
             delivery: DeliveryRate::default(),
             delivered: Delivered::default(),
-            packets_per_ack: acks::OFTEN,
+            acks: Acks::new(),
             held: HeldQueue::default(),
             previous: None,
             stall: Stall { progress: now, halvings: 0, before: initial, noticed: now, starting: true, ended: None },
@@ -223,6 +224,7 @@ impl Pcc {
                 self.rtt = RttEstimator::default();
             }
             self.rtt.update(now, sample);
+            self.acks.on_ack(sample.waited);
             if first || shorter {
                 let start = limit(self.initial_rate(rtt), self.config.max_rate);
                 self.start(if first { start } else { start.max(self.law.rate()) });
@@ -245,6 +247,7 @@ impl Pcc {
         // A sender that doubles goes by the whole RTT: it must not outrun what it hears.
         if !self.law.is_starting() {
             self.monitor.on_ack_left(now, left);
+            self.acks.on_left();
         }
     }
 
@@ -411,9 +414,10 @@ impl Pcc {
     }
 
     /// Packets that an acknowledgement should tell of, where the transport can ask for that (QUIC's acknowledgement frequency
-    /// extension): 2 in start-up, later a sixteenth of those of a base RTT. A slow way back carries no more.
+    /// extension): 2 in start-up, later 8 to 32 acknowledgements an interval, fewer where they queue on their way back or do not say when
+    /// they leave ([`Pcc::on_ack_left`]).
     pub const fn packets_per_ack(&self) -> u32 {
-        self.packets_per_ack
+        self.acks.packets()
     }
 
     /// Bytes sent and not yet acknowledged, lost or discarded.
@@ -481,14 +485,16 @@ impl Pcc {
         if !self.law.is_starting() {
             self.trains = Trains::none();
         }
-        self.packets_per_ack = self.acks_wanted();
+        self.ask_for_acks();
         self.window = self.safe_window();
     }
 
-    fn acks_wanted(&self) -> u32 {
-        let Some(base) = self.rtt.min().filter(|_| !self.law.is_starting()) else { return acks::OFTEN };
-        let packets = (self.law.rate() * base).get() as f64 / self.packet.get() as f64;
-        acks::packets_per_ack(self.packets_per_ack, packets)
+    fn ask_for_acks(&mut self) {
+        let Some(base) = self.rtt.min().filter(|_| !self.law.is_starting()) else { return };
+        let rtts = self.rtt.smoothed_or_assumed().as_secs_f64() * self.plan.rtts.0 / base.as_secs_f64();
+        let packets = (self.plan.rate * base).get() as f64 / self.packet.get() as f64;
+        let train = self.quantum.get() / self.packet.get();
+        self.acks.begin_interval(rtts, packets, train, base);
     }
 
     fn back_off(&mut self, now: Timestamp, rate: Rate, reason: &'static str) {

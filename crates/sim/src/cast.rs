@@ -199,8 +199,8 @@ fn set(flow: &mut Flow, stagger: &mut Duration, key: &str, value: &str) -> Resul
         "bursts" => flow.bursts = duration(value)?,
         "ackbursts" => flow.acks.bursts = duration(value)?,
         "ackevery" => {
-            flow.acks.every =
-                value.parse().ok().filter(|every| *every > 0).ok_or("it is a number of packets, from 1")?;
+            let every = value.parse().ok().filter(|every| *every > 0).ok_or("it is a number of packets, from 1")?;
+            flow.acks.every = Some(every);
         }
         "ackloss" => flow.acks.loss = value.parse().ok().filter(|loss| (0.0..1.0).contains(loss)).ok_or("0 to 1")?,
         "law" => {

@@ -6,6 +6,9 @@ use core::time::Duration;
 use pcc::rng::Rng;
 use pcc::units::Timestamp;
 
+/// Packets that an acknowledgement tells of where nobody asks for more or fewer (RFC 9000 §13.2.2).
+pub(crate) const USUAL: u32 = 2;
+
 /// An acknowledgement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ack {
@@ -44,8 +47,9 @@ impl Receiver {
         Self { policy, rng, seen, ranges, largest_at, unacknowledged: 0, marked: 0, awaited, ack_at: None }
     }
 
-    /// A packet arrived; true if for the first time.
-    pub(crate) fn on_packet(&mut self, now: Timestamp, number: u64, is_marked: bool) -> bool {
+    /// A packet arrived; true if for the first time. Its sender asks for an acknowledgement for so many packets. What it asks for is
+    /// known half an RTT early here: it changes in steps of two, and hardly ever after start-up.
+    pub(crate) fn on_packet(&mut self, now: Timestamp, number: u64, is_marked: bool, asked: u32) -> bool {
         let in_order = self.ranges.largest().map_or(number == 0, |largest| number == largest + 1);
         if self.ranges.largest().is_none_or(|largest| number > largest) {
             self.largest_at = now;
@@ -60,7 +64,7 @@ impl Receiver {
         // The first packet is the handshake's: answered at once. So is a mark (RFC 9000 §13.2.1).
         let at_once = self.awaited == Some(0)
             || !in_order
-            || self.unacknowledged >= self.policy.every
+            || self.unacknowledged >= self.policy.every.unwrap_or(asked)
             || number == 0
             || is_marked;
         let due = if at_once { now } else { now + self.policy.max_delay };
@@ -102,7 +106,7 @@ mod tests {
     fn acknowledged(policy: Acks) -> Vec<u64> {
         let mut receiver = Receiver::new(policy, 1, None);
         let mut answers = |number: u64| {
-            receiver.on_packet(at(number), number, false);
+            receiver.on_packet(at(number), number, false, 2);
             receiver.takes_ack(at(number))
         };
         (0..50).filter(|number| answers(*number)).collect()
@@ -110,7 +114,7 @@ mod tests {
 
     #[test]
     fn every_so_manieth_packet_is_acknowledged() {
-        let tenth = Acks { every: 10, max_delay: Duration::from_secs(1), ..Acks::default() };
+        let tenth = Acks { every: Some(10), max_delay: Duration::from_secs(1), ..Acks::default() };
         assert_eq!(acknowledged(tenth), [0, 10, 20, 30, 40]);
         assert_eq!(acknowledged(Acks::default()).len(), 25);
     }
@@ -118,9 +122,9 @@ mod tests {
     #[test]
     fn a_held_acknowledgement_is_due_after_the_longest_delay() {
         let mut receiver = Receiver::new(Acks::default(), 1, None);
-        receiver.on_packet(at(0), 0, false);
+        receiver.on_packet(at(0), 0, false, 2);
         assert!(receiver.takes_ack(at(0)));
-        receiver.on_packet(at(1), 1, false);
+        receiver.on_packet(at(1), 1, false, 2);
         assert_eq!(receiver.ack_at, Some(at(26)));
     }
 
@@ -128,7 +132,7 @@ mod tests {
     fn the_last_packet_of_a_transfer_is_acknowledged_at_once() {
         let mut receiver = Receiver::new(Acks::default(), 1, Some(4));
         let mut at_once = |number: u64| {
-            receiver.on_packet(at(number), number, false);
+            receiver.on_packet(at(number), number, false, 2);
             receiver.takes_ack(at(number))
         };
         // The first, as the handshake's; the third, as a second one; the fourth is the odd one.
@@ -137,9 +141,9 @@ mod tests {
 
     #[test]
     fn a_gap_and_a_mark_are_told_at_once() {
-        let mut receiver = Receiver::new(Acks { every: 100, ..Acks::default() }, 1, None);
+        let mut receiver = Receiver::new(Acks { every: Some(100), ..Acks::default() }, 1, None);
         for (number, is_marked, at_once) in [(0, false, true), (1, false, false), (3, false, true), (4, true, true)] {
-            receiver.on_packet(at(number), number, is_marked);
+            receiver.on_packet(at(number), number, is_marked, 2);
             assert_eq!(receiver.takes_ack(at(number)), at_once, "{number}");
         }
     }

@@ -101,8 +101,9 @@ pub(crate) const TCP_ACK_DELAY: Duration = Duration::from_millis(40);
 /// How the receiver acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Acks {
-    /// One acknowledgement for so many packets that come in order.
-    pub every: u32,
+    /// One acknowledgement for so many packets that come in order; `None`: for as many as the sender asks for. PCC asks as it does
+    /// over QUIC (draft-ietf-quic-ack-frequency); others are told of every second packet.
+    pub every: Option<u32>,
     /// The longest that one is held back for more packets.
     pub max_delay: Duration,
     /// They reach the sender only at multiples of this, as over a radio link that gathers what it sends; zero: at once.
@@ -114,9 +115,8 @@ pub struct Acks {
 }
 
 impl Default for Acks {
-    /// As RFC 9000 §13.2.2 recommends.
     fn default() -> Self {
-        Self { every: 2, max_delay: MAX_ACK_DELAY, bursts: Duration::ZERO, loss: 0.0, timed: true }
+        Self { every: None, max_delay: MAX_ACK_DELAY, bursts: Duration::ZERO, loss: 0.0, timed: true }
     }
 }
 

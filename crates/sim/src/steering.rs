@@ -1,5 +1,6 @@
 //! The controller of a sender like QUIC's: PCC, or none.
 
+use crate::receiver::USUAL;
 use pcc::Pcc;
 use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Rate, Timestamp};
@@ -39,6 +40,14 @@ impl Steering {
         match self {
             Self::Pcc(pcc) => pcc.train_packets(),
             Self::Fixed(_) => 1,
+        }
+    }
+
+    /// It asks for an acknowledgement for so many packets.
+    pub(crate) fn packets_per_ack(&self) -> u32 {
+        match self {
+            Self::Pcc(pcc) => pcc.packets_per_ack(),
+            Self::Fixed(_) => USUAL,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::account::Account;
 use crate::media::Media;
-use crate::receiver::Ack;
+use crate::receiver::{Ack, USUAL};
 use crate::scenario::{Control, Flow};
 use crate::sender::Sender;
 use crate::steering::Steering;
@@ -37,6 +37,14 @@ impl Transport {
         match self {
             Self::Quic(sender) => sender.next_packet(now, late),
             Self::Tcp(sender) => sender.next_packet(now),
+        }
+    }
+
+    /// It asks for an acknowledgement for so many packets.
+    pub(crate) fn packets_per_ack(&self) -> u32 {
+        match self {
+            Self::Quic(sender) => sender.steering().packets_per_ack(),
+            Self::Tcp(_) => USUAL,
         }
     }
 

@@ -300,7 +300,7 @@ impl World {
         let now = self.now;
         let peer = &mut self.peers[flow as usize];
         let before = peer.receiver.ack_at;
-        if peer.receiver.on_packet(now, number, marked) {
+        if peer.receiver.on_packet(now, number, marked, peer.sender.packets_per_ack()) {
             peer.delivered.packets += 1;
             let size = peer.size(number);
             peer.delivered.bytes += size;
