@@ -211,7 +211,7 @@ pub(super) const ROWS: &[Row] = &[
     row("22", "CoDel beside CUBIC", CODEL, CUBIC, FairPart, [0.95, 0.95])
         .marks(Queue::Codel)
         .long([20, 60], [6, 6])
-        .today(0.82),
+        .today(0.78),
     row("22", "FQ-CoDel beside CUBIC", CODEL, CUBIC, FairPart, [0.95, 0.95])
         .marks(Queue::FqCodel)
         .long([20, 60], [2, 5]),
@@ -261,7 +261,7 @@ pub(super) const ROWS: &[Row] = &[
         .most()
         .long([30, 60], [12, 12])
         .today(0.82),
-    row("27", "no more, 1 BDP", "clean", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [6, 6]).today(0.66),
+    row("27", "no more, 1 BDP", "clean", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [6, 6]).today(0.68),
     row("27", "no more, 1/4 BDP", "clean,buffer=94KB", CUBIC, LastPart, [0.60, 0.60])
         .most()
         .long([30, 60], [8, 8])
