@@ -6,8 +6,8 @@ use pcc_link::Path;
 #[derive(clap::Args, Debug)]
 #[group(skip)]
 pub(crate) struct LinkArgs {
-    /// The path: the name of a preset (`pcc emulate --list` shows them), parameters like rate=42Mbit,rtt=800ms,loss=0.74%, or
-    /// a preset and what differs from it: satellite,loss=2%
+    /// The path: the name of a preset (`pcc emulate --list` shows them), parameters like rate=42Mbit,rtt=800ms,loss=0.74%,
+    /// or a preset and what differs from it: satellite,loss=2%; or @FILE of `pcc record`
     #[arg(long, value_name = "PRESET|PARAMETERS")]
     link: Option<Path>,
     /// The path, without --link

@@ -19,6 +19,7 @@ mod marks;
 mod moved;
 mod perf;
 mod put;
+mod record;
 mod remote;
 mod rules;
 mod sender;
@@ -65,6 +66,7 @@ enum Command {
     Tunnel(Box<tunnel::Args>),
     Doctor(doctor::Args),
     Perf(Box<perf::Args>),
+    Record(Box<record::Args>),
     /// Relay UDP through an emulated bad network
     Emulate(Box<emulate::Args>),
     #[cfg(target_os = "linux")]
@@ -84,7 +86,9 @@ impl Command {
     /// and the connection's driver work at a time, and two threads wake each other for every few packets.
     fn runtime(&self) -> Builder {
         match self {
-            Self::Get(_) | Self::Put(_) | Self::Tunnel(_) | Self::Doctor(_) => Builder::new_current_thread(),
+            Self::Get(_) | Self::Put(_) | Self::Tunnel(_) | Self::Doctor(_) | Self::Record(_) => {
+                Builder::new_current_thread()
+            }
             Self::Perf(args) if args.is_client() => Builder::new_current_thread(),
             _ => Builder::new_multi_thread(),
         }
@@ -125,6 +129,7 @@ fn main() -> ExitCode {
             Command::Tunnel(args) => tunnel::run(*args).await,
             Command::Doctor(args) => doctor::run(args).await,
             Command::Perf(args) => perf::run(*args).await,
+            Command::Record(args) => record::run(*args).await,
             Command::Emulate(args) => emulate::run(*args).await,
             #[cfg(target_os = "linux")]
             Command::Shell(_) | Command::Kernel(_) => Ok(()), // above

@@ -9,6 +9,7 @@ mod text;
 use crate::exit::misuse;
 use crate::log::LogArgs;
 pub(crate) use args::Args;
+pub(crate) use runner::explained;
 
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {

@@ -1,5 +1,6 @@
 //! Paths as people write them: `rate=42Mbit,rtt=800ms,loss=0.74%,buffer=7.5KB`.
 
+mod file;
 mod write;
 
 use crate::conditions::{Conditions, Impossible, PACKET};
@@ -149,12 +150,19 @@ struct Side {
 impl FromStr for Path {
     type Err = ParsePathError;
 
-    /// Reads `PRESET`, `KEY=VALUE,…` or `PRESET,KEY=VALUE,…`. A written value replaces the preset's, and rules add up.
+    /// Reads `PRESET`, `KEY=VALUE,…` or `PRESET,KEY=VALUE,…`. A written value replaces the preset's, and rules add up. `@FILE` in
+    /// the place of a preset is a file with parameters.
     /// Two equal keys are refused, since nobody could say which is meant.
     fn from_str(written: &str) -> Result<Self, Self::Err> {
         let (mut up, mut down) = (Side::default(), Side::default());
         let mut given = Vec::new();
         for (place, item) in written.split(',').map(str::trim).enumerate() {
+            if let Some(file) = item.strip_prefix('@').filter(|_| place == 0) {
+                for (key, value) in file::parameters(file).map_err(ParsePathError)? {
+                    set_in(&mut up, &mut down, &key, &value, &format!("{file}: {key}={value}"))?;
+                }
+                continue;
+            }
             match (item.split_once('='), preset(item)) {
                 (Some((key, value)), _) => {
                     let key = key.trim();
@@ -180,7 +188,7 @@ impl FromStr for Path {
                 (None, None) => {
                     let names: Vec<_> = presets().iter().map(|preset| preset.name).collect();
                     return Err(ParsePathError(format!(
-                        "`{item}` is neither KEY=VALUE (like rate=42Mbit,rtt=800ms,loss=0.74%) nor a preset; there are {}",
+                        "`{item}` is neither KEY=VALUE (like rate=42Mbit,rtt=800ms,loss=0.74%), nor @FILE, nor a preset; there are {}",
                         names.join(", ")
                     )));
                 }

@@ -169,3 +169,32 @@ fn a_wrong_path_is_refused_with_key_value_and_an_example() {
         }
     }
 }
+
+#[test]
+fn a_file_holds_a_path_and_what_differs_stands_behind_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("home.path");
+    std::fs::write(folder.path().join("up.trace"), "1\n2\n").unwrap();
+    std::fs::write(&file, "# recorded\nup.trace=up.trace # beside it\ndown.rate=5Mbit,rtt=40ms\n\nbuffer=30KB\n")
+        .unwrap();
+    let path = read(&format!("@{}", file.display()));
+    assert_eq!((path.rtt().as_millis(), path.up.conditions.buffer.get()), (40, 30_000));
+    assert_eq!(path.up.schedule.rules.len(), 1, "the trace is found beside the file, wherever this runs");
+    let differs = read(&format!("@{},buffer=60KB,loss=1%", file.display()));
+    assert_eq!((differs.up.conditions.buffer.get(), differs.up.conditions.loss), (60_000, Loss::Bernoulli(0.01)));
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_told_with_its_name() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let name = file.path().display().to_string();
+    for (text, told) in [("satellite", "KEY=VALUE"), ("rate=fast", "fast"), ("rtt=40ms", "is given")] {
+        std::fs::write(&file, text).unwrap();
+        let error = format!("@{name}").parse::<Path>().unwrap_err().to_string();
+        assert!(error.contains(told) && (error.contains(&name) || text == "rtt=40ms"), "{error}");
+    }
+    std::fs::write(&file, "#".repeat(70_000)).unwrap();
+    assert!(format!("@{name}").parse::<Path>().unwrap_err().to_string().contains("64 KiB"));
+    assert!("@/no/such/file".parse::<Path>().unwrap_err().to_string().contains("/no/such/file"));
+    assert!(format!("rate=1Mbit,@{name}").parse::<Path>().is_err(), "a file stands first");
+}

@@ -17,6 +17,7 @@ pub mod json;
 pub mod listen;
 pub mod load;
 pub mod protocol;
+pub mod record;
 mod reports;
 pub mod run;
 pub mod server;

@@ -20,6 +20,10 @@ const PLAIN: &str = "perf";
 /// Ours: the same with reports.
 const REPORTING: &str = "pcc-perf/1";
 
+/// Trains of datagrams, see [`crate::record`]. It stands first in a server's list: whoever offers it speaks it, since the server
+/// chooses a sender without congestion control by that offer.
+pub const RECORD: &[u8] = b"pcc-record/1";
+
 /// Time between two reports of a server.
 pub const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -90,7 +94,7 @@ impl Dialect {
 
 /// The names a server answers to; the first one that the client offers too is taken.
 pub const SERVER_ALPN: &[&[u8]] =
-    &[b"pcc-perf/1/pcc", b"pcc-perf/1/cubic", b"pcc-perf/1/bbr", b"pcc-perf/1/newreno", b"pcc-perf/1", b"perf"];
+    &[RECORD, b"pcc-perf/1/pcc", b"pcc-perf/1/cubic", b"pcc-perf/1/bbr", b"pcc-perf/1/newreno", b"pcc-perf/1", b"perf"];
 
 /// The names a client offers; `algorithm` is what it wishes the server to send with.
 pub const fn client_alpn(algorithm: Option<&Algorithm>) -> &'static [&'static [u8]] {
@@ -105,9 +109,17 @@ pub const fn client_alpn(algorithm: Option<&Algorithm>) -> &'static [&'static [u
 
 /// The protocol on which the two ends of a connection agreed.
 pub fn spoken(connection: &Connection) -> Dialect {
-    let data = connection.handshake_data().and_then(|data| data.downcast::<HandshakeData>().ok());
     // Without a name there would be no connection: both ends insist on one.
-    data.and_then(|data| Dialect::of(data.protocol.as_deref()?)).unwrap_or(Dialect::Plain)
+    agreed(connection).and_then(|name| Dialect::of(&name)).unwrap_or(Dialect::Plain)
+}
+
+/// Whether they agreed to record the path.
+pub fn is_recorded(connection: &Connection) -> bool {
+    agreed(connection).is_some_and(|name| name == RECORD)
+}
+
+fn agreed(connection: &Connection) -> Option<Vec<u8>> {
+    connection.handshake_data()?.downcast::<HandshakeData>().ok()?.protocol
 }
 
 /// The algorithm that a client wishes for in the names it offers: one that controls congestion, since a stranger must
@@ -253,6 +265,12 @@ mod tests {
             let wished = wished_algorithm(format!("pcc-perf/1/{wish}").as_bytes());
             proptest::prop_assert_eq!(wished.is_some(), Algorithm::NAMES.contains(&wish.as_str()), "{}", wish);
         }
+    }
+
+    #[test]
+    fn whoever_offers_to_record_does_nothing_else() {
+        assert_eq!(SERVER_ALPN[0], RECORD, "the first name that both have is taken");
+        assert!(wished_algorithm(RECORD).is_none() && Dialect::of(RECORD).is_none());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::datagram::LargestDatagram;
 use crate::protocol::{self, Dialect, NO_ERROR, OVER_LIMIT, OverLimit, Phase, UNLIMITED};
+use crate::record;
 use crate::reports;
 use crate::side::{Counter, Meter, Side};
 use crate::stream_error::StreamError;
@@ -66,6 +67,7 @@ struct Client {
     from: SocketAddr,
     send_window: u64,
     meter: Arc<Meter>,
+    max_rate: Option<Rate>,
 }
 
 impl Server {
@@ -119,9 +121,14 @@ impl Server {
         &self,
         incoming: Incoming,
     ) -> impl Future<Output = Result<(Connection, Client), ConnectionError>> + use<> {
-        let wish = incoming
-            .decrypt()
-            .and_then(|hello| hello.alpns()?.map_while(Result::ok).find_map(|alpn| protocol::wished_algorithm(&alpn)));
+        let hello = incoming.decrypt();
+        let offers = || hello.as_ref().and_then(|hello| hello.alpns()).into_iter().flatten().map_while(Result::ok);
+        let records = offers().any(|alpn| alpn[..] == *protocol::RECORD);
+        let wish = if records {
+            Some(record::client::algorithm())
+        } else {
+            offers().find_map(|alpn| protocol::wished_algorithm(&alpn))
+        };
         // Who wishes for what this server sends with anyway gets it as it is set up here.
         let wish = wish.filter(|wish| wish.name() != self.algorithm.name());
         let (algorithm, watch) = watched(wish.unwrap_or_else(|| self.algorithm.clone()), false, self.max_rate);
@@ -131,7 +138,8 @@ impl Server {
         if let Some(largest) = self.largest_datagram {
             largest.limit(&mut transport);
         }
-        if let Some(limit) = self.max_rate {
+        // Trains keep to it by themselves: a pacer would falsify them.
+        if let Some(limit) = self.max_rate.filter(|_| !records) {
             algorithm.cap(&mut transport, limit);
         }
         if let Some(trace) = trace {
@@ -141,7 +149,12 @@ impl Server {
         transport.keep_alive_interval(None);
         config.transport_config(Arc::new(transport));
         let meter = Arc::new(Meter::within(self.limits.bytes, algorithm.name(), watch));
-        let client = Client { from: incoming.remote_address(), send_window: self.windows.bytes(), meter };
+        let client = Client {
+            from: incoming.remote_address(),
+            send_window: self.windows.bytes(),
+            meter,
+            max_rate: self.max_rate,
+        };
         let accepted = incoming.accept_with(Arc::new(config));
         async move { Ok((accepted?.await?, client)) }
     }
@@ -163,7 +176,14 @@ pub fn watched(algorithm: Algorithm, recording: bool, limit: Option<Rate>) -> (A
 
 /// Serves one connection to its end.
 async fn serve(connection: Connection, client: Client, limits: Limits) -> Served {
-    let Client { from, send_window, meter } = client;
+    let Client { from, send_window, meter, max_rate } = client;
+    if protocol::is_recorded(&connection) {
+        let end = tokio::select! {
+            end = record::server::serve(&connection, &meter, max_rate) => end,
+            end = over_limit(&connection, &meter, limits.time) => end,
+        };
+        return Served { from, side: meter.read(&connection), end };
+    }
     let (phase, phases) = watch::channel(Phase::Run);
     let mut tasks = JoinSet::new();
     if protocol::spoken(&connection) == Dialect::Reporting {

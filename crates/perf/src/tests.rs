@@ -5,6 +5,7 @@ use super::datagram::{self, LargestDatagram};
 use super::flow::{Counted, Way};
 use super::load::{Load, Until};
 use super::protocol::{self, Dialect};
+use super::record::train::Train;
 use super::server::{Limits, Served, Server};
 use super::side::Meter;
 use super::windows::Windows;
@@ -60,8 +61,13 @@ impl Pair {
 
     /// Begins to connect to whoever has that address.
     fn begin(&self, to: SocketAddr) -> (Endpoint, Connecting) {
+        self.begin_as(to, protocol::client_alpn(None))
+    }
+
+    /// The same for a client that offers these protocols.
+    fn begin_as(&self, to: SocketAddr, alpn: &'static [&'static [u8]]) -> (Endpoint, Connecting) {
         let trust = Trust::Pinned(self.identity.fingerprint());
-        let (tls, _) = tls::client(&trust, protocol::client_alpn(None)).unwrap();
+        let (tls, _) = tls::client(&trust, alpn).unwrap();
         let mut config = ClientConfig::new(Arc::new(tls));
         let mut transport = Windows::default().transport(&Algorithm::Cubic);
         if let Some(largest) = self.largest_datagram {
@@ -267,4 +273,51 @@ async fn clients_that_never_answer_leave_places_for_those_that_do() {
     }
     let connected = tokio::time::timeout(Duration::from_secs(60), pair.connect()).await.expect("an answer");
     assert!(connected.is_ok(), "{connected:?}");
+}
+
+/// Asks for a train to this end, and hears at which gap the server sends it. Waits for its end.
+async fn asked(connection: &Connection, number: u32, train: Train) -> Option<Duration> {
+    let (mut send, mut recv) = connection.open_bi().await.unwrap();
+    send.write_all(&train.request(true, number)).await.unwrap();
+    send.finish().unwrap();
+    let mut gap = [0; 8];
+    recv.read_exact(&mut gap).await.ok()?;
+    recv.read_to_end(0).await.unwrap();
+    Some(Duration::from_nanos(u64::from_be_bytes(gap)))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stranger_is_sent_little_more_than_it_has_received() {
+    let pair = Pair::new(protocol::SERVER_ALPN, ROOMY);
+    // It offers to speak another protocol as well, and does not.
+    let (_endpoint, connecting) =
+        pair.begin_as(pair.server.local_addr().unwrap(), &[b"pcc-perf/1/cubic", protocol::RECORD]);
+    let connection = connecting.await.unwrap();
+    assert!(protocol::is_recorded(&connection));
+    let fastest = Train { packets: 60, gap: Duration::from_micros(10) };
+    let first = asked(&connection, 1, fastest).await.unwrap();
+    assert!((first.as_secs_f64() / 4.83e-3 - 1.0).abs() < 0.01, "2 Mbit/s: {first:?}");
+    let mut before = first;
+    for number in 2..5 {
+        let gap = asked(&connection, number, fastest).await.unwrap();
+        assert!(gap >= before.mul_f64(0.399) && gap < before, "{gap:?} after {before:?}");
+        before = gap;
+    }
+    let endless = Train { packets: u32::MAX, gap: Duration::from_micros(10) };
+    assert_eq!(asked(&connection, 9, endless).await, None);
+    let slow = Train { packets: 1000, gap: Duration::from_secs(1) };
+    assert_eq!(asked(&connection, 10, slow).await, None);
+    assert!(connection.close_reason().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn trains_count_against_the_limit_of_bytes() {
+    let mut pair = Pair::new(protocol::SERVER_ALPN, Limits { bytes: 100_000, ..ROOMY });
+    let (_endpoint, connecting) = pair.begin_as(pair.server.local_addr().unwrap(), &[protocol::RECORD]);
+    let connection = connecting.await.unwrap();
+    let train = Train { packets: 60, gap: Duration::from_millis(1) };
+    assert!(asked(&connection, 1, train).await.is_some());
+    assert!(asked(&connection, 2, train).await.is_none());
+    let Served { end, side, .. } = pair.served.recv().await.unwrap();
+    assert!(end.contains("limit of bytes") && side.sent <= 100_000, "{end}: {}", side.sent);
 }

@@ -96,7 +96,8 @@ fn algorithms(args: &Args, aim: &Aim) -> anyhow::Result<Vec<Algorithm>> {
     args.objective.steered(&named, aim)
 }
 
-fn explained(error: TestError) -> anyhow::Error {
+/// With the options that help.
+pub(crate) fn explained(error: TestError) -> anyhow::Error {
     match error {
         TestError::Dial(error) => explain(*error),
         error => with_limits(error).into(),
