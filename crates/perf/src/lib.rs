@@ -16,6 +16,7 @@ pub mod intervals;
 pub mod json;
 pub mod listen;
 pub mod load;
+pub mod meter;
 pub mod protocol;
 mod reports;
 pub mod run;
