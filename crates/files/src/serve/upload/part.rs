@@ -64,28 +64,32 @@ impl Part {
         let attributes = attributes(request)?;
         let base = base(headers)?;
         let is_coded = base.is_some() || wire::is_zstd(headers).ok_or(Malformed(wire::BODY_CODING))?;
-        let sparse = field(headers, wire::UPLOAD_SPARSE, boolean)?.unwrap_or(false);
-        let backup = backup(headers)?;
-        let Some(id) = id(request) else {
-            if base.is_some() {
-                return Err(Malformed(wire::UPLOAD_BASE));
-            }
-            // An ordinary PUT (RFC 9110 §9.3.4): all of the file, under an identity of its own.
-            let (_, id) = Token::generate().map_err(|_| Malformed(header::AUTHORIZATION))?;
-            return Ok(Self {
-                id,
-                keep: Keep::Never,
-                offset: 0,
-                complete: true,
-                length: body.filter(|_| !is_coded),
-                digest,
-                attributes,
-                backup,
-                sparse,
-                is_coded,
-                base: None,
-            });
+        let whole = Self {
+            id: String::new(),
+            keep: Keep::Never,
+            offset: 0,
+            complete: true,
+            length: body.filter(|_| !is_coded),
+            digest,
+            attributes,
+            sparse: field(headers, wire::UPLOAD_SPARSE, boolean)?.unwrap_or(false),
+            backup: backup(headers)?,
+            is_coded,
+            base,
         };
+        match id(request) {
+            Some(id) => whole.resumable(id, headers),
+            None if whole.base.is_some() => Err(Malformed(wire::UPLOAD_BASE)),
+            // An ordinary PUT (RFC 9110 §9.3.4): all of the file, under an identity of its own.
+            None => {
+                let (_, id) = Token::generate().map_err(|_| Malformed(header::AUTHORIZATION))?;
+                Ok(Self { id, ..whole })
+            }
+        }
+    }
+
+    /// The same of an upload with an identity, as its further fields say.
+    fn resumable(self, id: &str, headers: &HeaderMap) -> Result<Self, Malformed> {
         let keep = match field(headers, wire::UPLOAD_KEEP, boolean)? {
             Some(false) => {
                 let patience = field(headers, wire::UPLOAD_PATIENCE, number)?.map(Duration::from_secs);
@@ -99,12 +103,7 @@ impl Part {
             offset: field(headers, wire::UPLOAD_OFFSET, number)?.ok_or(Malformed(wire::UPLOAD_OFFSET))?,
             complete: field(headers, wire::UPLOAD_COMPLETE, boolean)?.unwrap_or(false),
             length: field(headers, wire::UPLOAD_LENGTH, number)?,
-            digest,
-            attributes,
-            backup,
-            sparse,
-            is_coded,
-            base,
+            ..self
         })
     }
 }
