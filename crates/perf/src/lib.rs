@@ -9,8 +9,8 @@ pub mod client;
 pub mod compare;
 pub mod cpu;
 pub mod datagram;
-#[cfg(test)]
-mod example;
+#[cfg(any(test, feature = "example"))]
+pub mod example;
 pub mod flow;
 pub mod intervals;
 pub mod json;
