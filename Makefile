@@ -6,10 +6,10 @@ with_rust := .ci/with-rust
 # beside the build of the tests, for whose directory the others wait.
 steps := format lint words tests s2n python_package kernel lab packages playground stranger vendor capi fuzz docs windows macos aarch64 wasm licences
 
-.PHONY: help demo figures test $(steps) build instruments site install install-lab deb rpm static static-aarch64 bench bench-peers busy soak kernel-soak mutants clean
+.PHONY: help demo figures test $(steps) build instruments site install install-lab deb rpm static static-aarch64 bench bench-peers busy soak kernel-soak mutants mutants-of-change clean
 
 help: ## Show what can be made
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo 'The steps of `make test`, one at a time: $(steps)'
 
 # The tool as the tests have it is built in half of the time, and is fast enough for such a link.
@@ -65,6 +65,9 @@ busy: build ## PCC, CUBIC and BBR on a host that is busy with something else: BU
 
 mutants: ## Which changes of the core's decisions no test notices; needs cargo-mutants, takes hours
 	@$(with_rust) .ci/mutants
+
+mutants-of-change: ## The same for the lines of the core that differ from SINCE=main, with the core's unit tests: minutes
+	@SINCE=$(or $(SINCE),main) $(with_rust) .ci/mutants
 
 soak: ## Ten minutes of clients that come and go, politely or not: a server must hold nothing of them at the end
 	@$(with_rust) .ci/soak

@@ -73,7 +73,7 @@ impl fmt::Display for Replay {
 const LARGEST: u64 = 1 << 30;
 
 /// At least one.
-struct Steps(Vec<Step>);
+pub(crate) struct Steps(Vec<Step>);
 
 impl FromStr for Steps {
     type Err = String;

@@ -26,7 +26,8 @@ pub(crate) fn told(packet: &[u8]) -> Told {
 
 /// A number for protocol, addresses and ports, by FNV-1a.
 fn flow(packet: &[u8]) -> u32 {
-    let header = packet.first().map_or(0, |byte| usize::from(byte & 15) * 4);
+    // One that says to be shorter than the least is none, and its marks are not its ports.
+    let header = packet.first().map_or(0, |byte| usize::from(byte & 15).max(5) * 4);
     let parts = [9..10, 12..20, header..header + 4];
     let bytes = parts.into_iter().filter_map(|part| packet.get(part)).flatten();
     bytes.fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)) % FLOWS
@@ -66,6 +67,17 @@ mod tests {
             sum = (sum & 0xffff) + (sum >> 16);
         }
         !(sum as u16)
+    }
+
+    #[test]
+    fn a_mark_changes_no_flow_however_long_a_header_claims_to_be() {
+        for length in 0..16 {
+            let mut packet = packet(0b10, [1, 2, 3, 4]);
+            packet[0] = 0x40 | length;
+            let before = told(&packet).flow;
+            mark(&mut packet);
+            assert_eq!(told(&packet).flow, before, "{length}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A run and a report for tests.
+//! A run and a report, for tests here and in the tool.
 
 use crate::client::Outcome;
 use crate::cpu::Cpu;
@@ -9,7 +9,7 @@ use pcc::utility::SenderView;
 use std::time::Duration;
 
 /// A run of one second that moved data at `mbit` Mbit/s.
-pub(crate) fn run(algorithm: &'static str, round: u32, mbit: f64) -> Run {
+pub fn run(algorithm: &'static str, round: u32, mbit: f64) -> Run {
     let flow = Flow {
         seconds: 1.0,
         bytes: (mbit * 125_000.0) as u64,
@@ -40,6 +40,6 @@ pub(crate) fn run(algorithm: &'static str, round: u32, mbit: f64) -> Run {
 }
 
 /// A tenth was lost, behind a queue of 10 ms.
-pub(crate) fn report() -> Report {
+pub fn report() -> Report {
     SenderView { loss: 0.1, queue: (0.01, 0.01), ..SenderView::clear(50.0, 0.03) }.report()
 }

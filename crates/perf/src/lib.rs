@@ -9,13 +9,14 @@ pub mod client;
 pub mod compare;
 pub mod cpu;
 pub mod datagram;
-#[cfg(test)]
-mod example;
+#[cfg(any(test, feature = "example"))]
+pub mod example;
 pub mod flow;
 pub mod intervals;
 pub mod json;
 pub mod listen;
 pub mod load;
+pub mod meter;
 pub mod protocol;
 pub mod record;
 mod reports;

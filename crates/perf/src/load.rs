@@ -1,8 +1,8 @@
 //! The load of a test: its streams, from the client's end.
 
 use crate::flow::Way;
+use crate::meter::Meter;
 use crate::protocol::{self, Phase, UNLIMITED};
-use crate::side::Meter;
 use crate::stream_error::StreamError;
 use noq::Connection;
 use pcc_net::throttle::Throttle;

@@ -5,7 +5,7 @@
 //! [`crate::side::Side`], every [`REPORT_INTERVAL`]; and the name may end in the congestion control algorithm with
 //! which the server shall send.
 
-use crate::side::Counter;
+use crate::meter::Counter;
 use bytes::Bytes;
 use noq::crypto::rustls::HandshakeData;
 use noq::{Connection, ConnectionError, ReadError, ReadExactError, RecvStream, SendStream, VarInt, WriteError};

@@ -1,8 +1,9 @@
 //! The server's reports: each a line of JSON in a QUIC datagram of its own. Not on a stream: the test's data fills the
 //! send buffer that all streams share, and of reports only the latest counts.
 
+use crate::meter::Meter;
 use crate::protocol::REPORT_INTERVAL;
-use crate::side::{Meter, STREAMS_LISTED, Side};
+use crate::side::{Side, heard};
 use noq::{Connection, ConnectionError, SendDatagramError};
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,7 +71,7 @@ pub(crate) async fn receive(
             Ok(datagram) => datagram,
             Err(error) => return error,
         };
-        let Some(side) = read(&datagram) else { continue };
+        let Some(side) = heard(&datagram) else { continue };
         let received = meter.received();
         latest.send_if_modified(|known| {
             // Datagrams may overtake one another.
@@ -83,26 +84,12 @@ pub(crate) async fn receive(
     }
 }
 
-/// What a datagram reports, if it is a report.
-fn read(datagram: &[u8]) -> Option<Side> {
-    serde_json::from_slice(datagram).map(trusted).ok()
-}
-
-/// A report comes from the network, and its words go to a terminal.
-fn trusted(mut side: Side) -> Side {
-    side.streams.truncate(STREAMS_LISTED);
-    let words = side.pcc.iter_mut().flat_map(|pcc| [&mut pcc.state, &mut pcc.limited_by]);
-    for word in words.chain([&mut side.algorithm]) {
-        *word = word.chars().filter(|c| c.is_ascii_alphanumeric() || *c == ' ').take(32).collect();
-    }
-    side
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cpu::Cpu;
     use crate::flow::{End, Flow, Moment, Way};
+    use crate::side::{STREAMS_LISTED, trusted};
     use crate::watch::PccState;
     use proptest::prelude::*;
     use std::time::Duration;
@@ -141,7 +128,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_datagram_is_more_than_a_report_that_can_be_shown(datagram in prop::collection::vec(any::<u8>(), 0..1500)) {
-            prop_assert!(read(&datagram).is_none_or(|side| side.streams.len() <= STREAMS_LISTED));
+            prop_assert!(heard(&datagram).is_none_or(|side| side.streams.len() <= STREAMS_LISTED));
         }
 
         #[test]
@@ -149,14 +136,14 @@ mod tests {
             let mut datagram = serde_json::to_vec(&side).unwrap();
             let at = at.index(datagram.len());
             datagram[at] = byte;
-            if let Some(side) = read(&datagram) {
+            if let Some(side) = heard(&datagram) {
                 prop_assert!(side.algorithm.len() <= 32 && side.algorithm.is_ascii());
             }
         }
 
         #[test]
         fn every_report_arrives_as_it_was_made_but_for_what_is_cut_off(side in sides()) {
-            let arrived = read(&serde_json::to_vec(&side).unwrap()).expect("a report");
+            let arrived = heard(&serde_json::to_vec(&side).unwrap()).expect("a report");
             prop_assert_eq!(&arrived, &trusted(side.clone()));
             prop_assert_eq!((arrived.received, arrived.received_us), (side.received, side.received_us));
             let words = [Some(arrived.algorithm), arrived.pcc.map(|pcc| pcc.state)];

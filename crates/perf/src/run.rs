@@ -3,9 +3,9 @@
 use crate::client::{self, Interval, Outcome, Plan};
 use crate::datagram::{self, LargestDatagram};
 use crate::flow::{Flow, Way};
+use crate::meter::Meter;
 use crate::protocol;
 use crate::server::watched;
-use crate::side::Meter;
 use crate::test_error::TestError;
 use crate::windows::Windows;
 use noq::{Connection, Endpoint, PathId};

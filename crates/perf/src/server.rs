@@ -1,10 +1,11 @@
 //! The server's end: any number of clients, each within limits.
 
 use crate::datagram::LargestDatagram;
+use crate::meter::{Counter, Meter};
 use crate::protocol::{self, Dialect, NO_ERROR, OVER_LIMIT, OverLimit, Phase, UNLIMITED};
 use crate::record;
 use crate::reports;
-use crate::side::{Counter, Meter, Side};
+use crate::side::Side;
 use crate::stream_error::StreamError;
 use crate::watch::Watch;
 use crate::windows;

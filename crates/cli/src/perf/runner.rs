@@ -43,22 +43,13 @@ fn test_of(args: &Args) -> anyhow::Result<Test> {
              `pcc perf -s -b RATE`, and leave out one of the two here"
         ));
     }
-    let ways = match (args.reverse, args.bidir) {
-        (true, _) => vec![Way::Down],
-        (_, true) => vec![Way::Up, Way::Down],
-        _ => vec![Way::Up],
-    };
-    let until = match args.bytes {
-        Some(bytes) => Until::Volume(bytes.get()),
-        None => Until::Time(args.time.unwrap_or(TIME)),
-    };
     let aim = args.objective.aim()?;
     let algorithms = algorithms(args, &aim)?;
     let windows = Windows(args.window);
     Ok(Test {
         peer,
         plan: Plan {
-            load: Load { ways, streams: args.parallel, until },
+            load: load(args),
             interval: args.interval,
             omit: args.omit,
             throttle: args.source,
@@ -72,16 +63,33 @@ fn test_of(args: &Args) -> anyhow::Result<Test> {
         largest_datagram: args.set_mss,
         windows,
         qlog: args.qlog.clone(),
-        trust: match (&args.fingerprint, &args.ca) {
-            (Some(fingerprint), _) => Trust::Pinned(*fingerprint),
-            (_, Some(file)) => Trust::Authorities(file.clone()),
-            _ if args.insecure => Trust::Anyone,
-            _ => Trust::System,
-        },
+        trust: trust(args),
         family: args.family(),
         named: !args.congestion.is_empty(),
         recording: args.verbose && args.json_stream,
     })
+}
+
+fn load(args: &Args) -> Load {
+    let ways = match (args.reverse, args.bidir) {
+        (true, _) => vec![Way::Down],
+        (_, true) => vec![Way::Up, Way::Down],
+        _ => vec![Way::Up],
+    };
+    let until = match args.bytes {
+        Some(bytes) => Until::Volume(bytes.get()),
+        None => Until::Time(args.time.unwrap_or(TIME)),
+    };
+    Load { ways, streams: args.parallel, until }
+}
+
+fn trust(args: &Args) -> Trust {
+    match (&args.fingerprint, &args.ca) {
+        (Some(fingerprint), _) => Trust::Pinned(*fingerprint),
+        (_, Some(file)) => Trust::Authorities(file.clone()),
+        _ if args.insecure => Trust::Anyone,
+        _ => Trust::System,
+    }
 }
 
 /// The algorithms to use, with what was asked of PCC.
@@ -273,10 +281,6 @@ pub(super) mod tests {
     use super::*;
     use crate::exit::failure_of;
     use crate::perf::args::tests::asked;
-    use pcc_perf::client::Outcome;
-    use pcc_perf::cpu::Cpu;
-    use pcc_perf::flow::{Counted, Flow};
-    use pcc_perf::run::Turn;
 
     /// The test that these words ask for.
     pub(in crate::perf) fn test(words: &str) -> Test {
@@ -306,36 +310,5 @@ pub(super) mod tests {
             let told = format!("{error:#}");
             assert!(told.contains(option) && told.contains("pcc perf -s -b"), "{told}");
         }
-    }
-
-    /// A run of one second that moved data at `mbit` Mbit/s.
-    pub(in crate::perf) fn run(algorithm: &'static str, round: u32, mbit: f64) -> Run {
-        let flow = Flow {
-            seconds: 1.0,
-            bytes: (mbit * 125_000.0) as u64,
-            counted: Counted::Receiver,
-            offered: None,
-            packets: Some(1000),
-            lost: Some(10),
-            wire_bytes: Some((mbit * 130_000.0) as u64),
-            useful_sent: Some((mbit * 125_000.0) as u64),
-            rtt: Duration::from_millis(40),
-            cwnd: None,
-            mtu: None,
-            algorithm: Some(algorithm.to_owned()),
-            pcc: None,
-        };
-        let outcome = Outcome {
-            connect: Duration::ZERO,
-            flows: vec![(Way::Up, flow)],
-            streams: Vec::new(),
-            idle_rtt: Duration::from_millis(30),
-            loaded_rtt: None,
-            cpu_here: (Cpu::default(), Duration::from_secs(1)),
-            cpu_there: None,
-            there: None,
-            cut_short: None,
-        };
-        Run { turn: Turn { algorithm, round }, outcome }
     }
 }

@@ -9,7 +9,7 @@ type Wrong = &'static str;
 /// a path: its last name, or as many names as the pattern has. A slash at the end is for directories only, and `/***` for a directory and
 /// everything in it.
 #[derive(Clone, Debug)]
-pub(super) struct Pattern {
+pub(crate) struct Pattern {
     tokens: Vec<Token>,
     is_bound: bool,
     /// Names that it matches; `None` for any number.
@@ -35,7 +35,7 @@ impl Pattern {
     /// Reads it.
     ///
     /// Errors: it can match nothing.
-    pub(super) fn new(text: &str) -> Result<Self, Wrong> {
+    pub(crate) fn new(text: &str) -> Result<Self, Wrong> {
         let with_content = text.ends_with("/***");
         let body = text.strip_suffix('/').unwrap_or(text);
         let directories_only = body.len() < text.len();
@@ -51,7 +51,7 @@ impl Pattern {
     }
 
     /// Whether it matches this path, which begins below the directory that is moved.
-    pub(super) fn matches(&self, path: &str, is_directory: bool) -> bool {
+    pub(crate) fn matches(&self, path: &str, is_directory: bool) -> bool {
         if self.directories_only && !is_directory {
             return false;
         }

@@ -6,12 +6,14 @@
 //! | `dialer` | how it is connected to |
 //! | `request`, `trouble` | what is asked, and what the answers mean |
 //! | `patience` | how long to go on trying, and to wait in between |
+//! | `content` | which bytes of a file an answer has |
 //! | `listing` | what a server says is in a directory |
 //! | `names` | which names are safe |
 //! | `abreast` | how many files of a directory are under way at a time |
 //! | `watch` | what is told of a transfer meanwhile |
 
 pub(crate) mod abreast;
+mod content;
 pub(crate) mod dialer;
 pub(crate) mod listing;
 pub(crate) mod names;

@@ -1,5 +1,6 @@
 //! One request and its answer, over a connection that is there.
 
+use super::content;
 use super::names::brief;
 use super::patience::Patience;
 use super::source::{Session, Source};
@@ -12,7 +13,7 @@ use anyhow::{Context, anyhow};
 use bytes::{Buf, Bytes};
 use core::time::Duration;
 use h3::error::StreamError;
-use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, TRAILER};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, TRAILER};
 use http::header::{CONTENT_TYPE, DATE, ETAG, IF_MATCH, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE, RETRY_AFTER};
 use http::{HeaderMap, Method, Request, Response, StatusCode, request};
 use pcc_net::url::Url;
@@ -203,7 +204,7 @@ pub(crate) async fn get(session: &Session, url: &Url, from: u64, known: Option<&
         _ => return Err(anyhow!("the server compresses {} in a way that was not asked for", url.short()).into()),
     };
     let (first, size) = if response.status() == StatusCode::PARTIAL_CONTENT {
-        let range = text(headers, &CONTENT_RANGE).and_then(content_range);
+        let range = text(headers, &CONTENT_RANGE).and_then(content::range);
         // One that begins earlier may be sent (RFC 9110 §15.3.7). A part that was not asked for may lack its end, and a
         // size that it does not tell.
         range.filter(|(first, _)| from > 0 && *first <= from).ok_or_else(|| OtherPart(url.short()))?
@@ -482,29 +483,10 @@ fn trouble(session: &Session, url: &str, error: StreamError) -> Trouble {
 
 /// The length that the server names, if it does.
 ///
-/// Errors: it names none that could be (RFC 9110 §8.6). Without a length the end of a file could not be told from a
-/// broken connection, so a wrong one is not taken for none.
+/// Errors: it names none that could be.
 fn length(headers: &HeaderMap, url: &Url) -> anyhow::Result<Option<u64>> {
-    let mut named = None;
-    for value in headers.get_all(CONTENT_LENGTH) {
-        let written = value.to_str().unwrap_or_default();
-        let digits = !written.is_empty() && written.bytes().all(|byte| byte.is_ascii_digit());
-        let length = written.parse().ok().filter(|length| digits && named.is_none_or(|named| named == *length));
-        let impossible = || format!("the server gives {} the impossible length `{}`", url.short(), brief(written));
-        named = Some(length.with_context(impossible)?);
-    }
-    Ok(named)
-}
-
-/// First byte and size of the whole, from `bytes 5-9/10` or `bytes 5-9/*` (RFC 9110 §14.4).
-fn content_range(written: &str) -> Option<(u64, Option<u64>)> {
-    let (range, size) = written.trim().strip_prefix("bytes ")?.split_once('/')?;
-    let (first, last) = range.split_once('-')?;
-    // Digits only: the standard library takes a sign too.
-    let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<u64>().ok())?;
-    let (first, last) = (number(first)?, number(last)?);
-    let size = if size == "*" { None } else { Some(number(size)?) };
-    (first <= last && size.is_none_or(|size| last < size)).then_some((first, size))
+    content::length(headers)
+        .map_err(|wrong| anyhow!("the server gives {} the impossible length `{}`", url.short(), brief(wrong)))
 }
 
 /// The BLAKE3 digest of the whole file.

@@ -15,14 +15,14 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::Path;
 
 /// Bytes between marks: what a damaged byte costs to fetch again.
-pub(super) const BLOCK: u64 = 4 << 20;
+pub(crate) const BLOCK: u64 = 4 << 20;
 
 /// Bytes of a line: more than the longest URL.
 const LONGEST_LINE: u64 = 128 << 10;
 
 /// Where the file comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Header {
+pub(crate) struct Header {
     /// Bytes between marks, and so the format's version.
     mark_each: u64,
     /// Without query and fragment, which may hold secrets.
@@ -30,14 +30,14 @@ pub(super) struct Header {
     /// Tells URLs apart that differ in what `url` leaves out.
     url_blake3: String,
     /// Strong entity tag: equal only if every byte is.
-    pub(super) etag: String,
+    pub(crate) etag: String,
     /// Bytes of the whole file.
-    pub(super) size: u64,
+    pub(crate) size: u64,
 }
 
 impl Header {
     /// For a download that can be resumed: of a source with a strong entity tag and a known size.
-    pub(super) fn of(url: &Url, version: &Version) -> Option<Self> {
+    pub(crate) fn of(url: &Url, version: &Version) -> Option<Self> {
         Some(Self {
             mark_each: BLOCK,
             url: url.place(),
@@ -50,12 +50,12 @@ impl Header {
 
 /// The hash of the file up to `end`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Mark {
+pub(crate) struct Mark {
     /// Offset of the byte after the last one it covers.
-    pub(super) end: u64,
+    pub(crate) end: u64,
     /// BLAKE3 of what it covers.
     #[serde(with = "hexadecimal")]
-    pub(super) blake3: blake3::Hash,
+    pub(crate) blake3: blake3::Hash,
 }
 
 mod hexadecimal {
@@ -63,11 +63,11 @@ mod hexadecimal {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(hash: &Hash, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(hash: &Hash, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&hash.to_hex())
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Hash, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Hash, D::Error> {
         Hash::from_hex(String::deserialize(from)?).map_err(D::Error::custom)
     }
 }
@@ -75,14 +75,14 @@ mod hexadecimal {
 /// Reads the journal of a partial file of `length` bytes: its header, and the marks at the end of each block and the last
 /// one. Marks beyond the file are of no use, so that all of them take 10 MB for each terabyte that is here, whatever the
 /// journal's size. `None` if there is none, or one that is not ours.
-pub(super) fn read(path: &Path, length: u64) -> std::io::Result<Option<(Header, Vec<Mark>)>> {
+pub(crate) fn read(path: &Path, length: u64) -> std::io::Result<Option<(Header, Vec<Mark>)>> {
     match plain::claim(path, OpenOptions::new().read(true))? {
         Claimed::Ours(file) => parse(BufReader::new(file), length),
         Claimed::Others | Claimed::Nothing => Ok(None),
     }
 }
 
-fn parse(mut text: impl BufRead, length: u64) -> std::io::Result<Option<(Header, Vec<Mark>)>> {
+pub(crate) fn parse(mut text: impl BufRead, length: u64) -> std::io::Result<Option<(Header, Vec<Mark>)>> {
     let Some(header) = next::<Header>(&mut text)?.filter(|header| header.mark_each == BLOCK) else { return Ok(None) };
     let mut marks: Vec<Mark> = Vec::new();
     while let Some(mark) = next::<Mark>(&mut text)? {
@@ -108,11 +108,11 @@ fn next<T: for<'de> Deserialize<'de>>(text: &mut impl BufRead) -> std::io::Resul
 
 /// Appends to a journal.
 #[derive(Debug)]
-pub(super) struct Writer(File);
+pub(crate) struct Writer(File);
 
 impl Writer {
     /// Starts the journal anew: `header` and what is known already.
-    pub(super) fn create(path: &Path, header: &Header, marks: &[Mark]) -> std::io::Result<Self> {
+    pub(crate) fn create(path: &Path, header: &Header, marks: &[Mark]) -> std::io::Result<Self> {
         let mut text = line(header)?;
         for mark in marks {
             text.extend(line(mark)?);
@@ -130,7 +130,7 @@ impl Writer {
     }
 
     /// Adds a mark.
-    pub(super) fn add(&mut self, mark: &Mark) -> std::io::Result<()> {
+    pub(crate) fn add(&mut self, mark: &Mark) -> std::io::Result<()> {
         self.0.write_all(&line(mark)?)
     }
 }

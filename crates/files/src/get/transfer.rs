@@ -78,32 +78,7 @@ async fn attempt<'a>(
     deltas: Deltas,
 ) -> anyhow::Result<Option<Arrived<'a>>> {
     let begun = Instant::now();
-    let elder = Elder::of(source, target, deltas);
-    let (store, known) = match resumed(source, url, target).await? {
-        Some((store, known)) => (Some(store), Some(known)),
-        None => (None, None),
-    };
-    let resumed_from = store.as_ref().map_or(0, Store::at);
-    let mut arriving = Arriving {
-        source,
-        patience: Patience::of(source),
-        url,
-        target,
-        version: known,
-        at: resumed_from,
-        resumed_from,
-        kept: 0,
-        elder,
-        scouted: None,
-        told: false,
-        without_ranges: false,
-        anew: false,
-        turn: None,
-        store,
-        disk: None,
-        sent_digest: None,
-        digest: None,
-    };
+    let mut arriving = Arriving::of(source, url, target, deltas).await?;
     let outcome = arriving.all().await;
     let stored = arriving.stored().await;
     let store = match (outcome, stored) {
@@ -123,14 +98,18 @@ async fn attempt<'a>(
     }
     if promised.is_some_and(|promised| promised != digest) {
         store.discard();
-        let what = format!("{} arrived damaged: its BLAKE3 is {digest}, not the server's", url.short());
-        let next = if matches!(target, Target::Stdout) { "do not use what was written" } else { "nothing was kept" };
-        return Err(anyhow!("{what}; {next}, run the command again").context(Failure::Integrity));
+        return Err(damaged(url, target, digest));
     }
     let resumed_from = arriving.resumed_from + arriving.kept;
     let moved = Moved { bytes, digest, verified, seconds: 0.0, resumed_from };
     let (attributes, turn) = (arriving.attributes(), arriving.turn.take());
     Ok(Some(Arrived { store, attributes, begun, moved, _turn: turn }))
+}
+
+fn damaged(url: &Url, target: &Target, digest: blake3::Hash) -> anyhow::Error {
+    let what = format!("{} arrived damaged: its BLAKE3 is {digest}, not the server's", url.short());
+    let next = if matches!(target, Target::Stdout) { "do not use what was written" } else { "nothing was kept" };
+    anyhow!("{what}; {next}, run the command again").context(Failure::Integrity)
 }
 
 /// Goes on with what an earlier run left, if the source is still the same.
@@ -210,6 +189,38 @@ struct Arriving<'a, 's> {
     sent_digest: Option<blake3::Hash>,
     /// The server's digest, asked for early where none comes with the file, so that it reads the file while it sends it.
     digest: Option<JoinHandle<Result<Head, Trouble>>>,
+}
+
+impl<'a, 's> Arriving<'a, 's> {
+    /// Goes on with what an earlier run left.
+    async fn of(source: &'s Source, url: &'a Url, target: &'a Target, deltas: Deltas) -> anyhow::Result<Self> {
+        let elder = Elder::of(source, target, deltas);
+        let (store, known) = match resumed(source, url, target).await? {
+            Some((store, known)) => (Some(store), Some(known)),
+            None => (None, None),
+        };
+        let resumed_from = store.as_ref().map_or(0, Store::at);
+        Ok(Self {
+            source,
+            patience: Patience::of(source),
+            url,
+            target,
+            version: known,
+            at: resumed_from,
+            resumed_from,
+            kept: 0,
+            elder,
+            scouted: None,
+            told: false,
+            without_ranges: false,
+            anew: false,
+            turn: None,
+            store,
+            disk: None,
+            sent_digest: None,
+            digest: None,
+        })
+    }
 }
 
 /// How a pass over a file ends well.

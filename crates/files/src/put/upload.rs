@@ -300,12 +300,11 @@ impl<'a> One<'a> {
         let request = self.rest(at, digest.as_ref())?.body(()).context("could not form the request")?;
         let mut coder = self.is_coded.then(Coder::default);
         let mut differences = self.base.as_ref().filter(|_| digest.is_none()).map(Base::differences);
-        let (mut on_the_way, mut written) = (Frames::from(at), 0u64);
+        let mut body = Body::from(at);
         let mut hasher = Hasher::new();
         let progress = &mut self.progress;
         let mut exchange = Exchange::open(&mut progress.patience, session, self.target, request).await?;
         let mut pieces = self.content.pieces(at);
-        let mut sent = at;
         let (mut is_more, left_before) = (true, session.left());
         'all: while is_more {
             let read = next(&mut pieces, &mut exchange, session, progress, for_input).await?;
@@ -318,7 +317,7 @@ impl<'a> One<'a> {
                 (differences @ Some(_), Some(base)) => {
                     let waiting = base.wait(|| {
                         let left = session.left() - left_before;
-                        (left, written.saturating_sub(left))
+                        (left, body.written.saturating_sub(left))
                     });
                     progress.patience.wait(waiting.map(Ok)).await?;
                     cut(differences, piece, !is_more).await?
@@ -327,29 +326,19 @@ impl<'a> One<'a> {
                 _ => vec![Part::Bytes(piece)],
             };
             for part in parts {
-                let mut piece = match part {
+                let (length, piece) = match part {
                     Part::Copy(range) => {
-                        sent += range.end - range.start;
                         progress.copies(range.end - range.start);
-                        coding::copies(range).into()
+                        (range.end - range.start, coding::copies(range).into())
                     }
-                    Part::Bytes(piece) => {
-                        sent += piece.len() as u64;
-                        coded(&mut coder, piece, differences.is_some()).await?
-                    }
+                    Part::Bytes(piece) => (piece.len() as u64, coded(&mut coder, piece, differences.is_some()).await?),
                 };
-                on_the_way.add(written + piece.len() as u64, sent);
-                while !piece.is_empty() {
-                    let part = piece.split_to(piece.len().min(PART));
-                    written += part.len() as u64;
-                    let sending = exchange.send(part, &mut progress.patience);
-                    if !progress.heard.during(sending, || session.acknowledgements()).await? {
-                        break 'all;
-                    }
-                    progress.reaches(on_the_way.reached(written.saturating_sub(session.unacknowledged())));
+                if !body.send(length, piece, &mut exchange, session, progress).await? {
+                    break 'all;
                 }
             }
         }
+        let sent = body.sent;
         if digest.is_some_and(|digest| self.content.size() == Some(sent) && digest != hasher.finalize()) {
             return Err(self.content.changed().into());
         }
@@ -414,6 +403,46 @@ impl<'a> One<'a> {
                 .into());
         }
         Ok((end, digest))
+    }
+}
+
+/// The body of a request, as far as it was sent.
+#[derive(Debug)]
+struct Body {
+    frames: Frames,
+    /// Bytes of it.
+    written: u64,
+    /// The position in the file that they reach.
+    sent: u64,
+}
+
+impl Body {
+    /// Nothing yet, of a body that begins at this position of the file.
+    fn from(position: u64) -> Self {
+        Self { frames: Frames::from(position), written: 0, sent: position }
+    }
+
+    /// Sends the next `length` bytes of the file, as the `piece` that stands for them. Whether the server reads on.
+    async fn send(
+        &mut self,
+        length: u64,
+        mut piece: Bytes,
+        exchange: &mut Exchange<'_>,
+        session: &Session,
+        progress: &mut Progress<'_>,
+    ) -> Result<bool, Trouble> {
+        self.sent += length;
+        self.frames.add(self.written + piece.len() as u64, self.sent);
+        while !piece.is_empty() {
+            let part = piece.split_to(piece.len().min(PART));
+            self.written += part.len() as u64;
+            let sending = exchange.send(part, &mut progress.patience);
+            if !progress.heard.during(sending, || session.acknowledgements()).await? {
+                return Ok(false);
+            }
+            progress.reaches(self.frames.reached(self.written.saturating_sub(session.unacknowledged())));
+        }
+        Ok(true)
     }
 }
 

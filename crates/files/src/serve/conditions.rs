@@ -9,18 +9,18 @@ use std::time::SystemTime;
 
 /// The part that is to be sent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Current<'a> {
+pub(crate) struct Current<'a> {
     /// Its entity tag, in quotes; `None` if it changes right now.
-    pub(super) etag: Option<&'a str>,
+    pub(crate) etag: Option<&'a str>,
     /// When it was last modified, from 1970 to 9999; `None` if it changes right now.
-    pub(super) modified: Option<SystemTime>,
+    pub(crate) modified: Option<SystemTime>,
     /// Bytes.
-    pub(super) size: u64,
+    pub(crate) size: u64,
 }
 
 /// How to answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Plan {
+pub(crate) enum Plan {
     /// 200: everything.
     Whole,
     /// 206: these bytes.
@@ -35,7 +35,7 @@ pub(super) enum Plan {
 
 /// The conditions of a request on the version that is there, whatever its method is.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Demands {
+pub(crate) struct Demands {
     /// The entity tags of `If-Match`: one of them is the version's.
     any_of: Option<String>,
     /// The entity tags of `If-None-Match`: none of them is.
@@ -45,18 +45,18 @@ pub(super) struct Demands {
 }
 
 impl Demands {
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
         let date = text(headers, IF_UNMODIFIED_SINCE).and_then(|date| httpdate::parse_http_date(date).ok());
         Self { any_of: list(headers, IF_MATCH), none_of: list(headers, IF_NONE_MATCH), unmodified_since: date }
     }
 
     /// Whether there are none.
-    pub(super) const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.any_of.is_none() && self.none_of.is_none() && self.unmodified_since.is_none()
     }
 
     /// Whether a request that changes what has the name may do so. `None`: nothing has it.
-    pub(super) fn are_met_by(&self, there: Option<Current<'_>>) -> bool {
+    pub(crate) fn are_met_by(&self, there: Option<Current<'_>>) -> bool {
         match there {
             Some(there) => !self.want_other_than(there) && !self.know(there).unwrap_or(false),
             None => self.any_of.is_none(),
@@ -78,7 +78,7 @@ impl Demands {
 }
 
 /// Evaluates the conditions of a download, in the order of RFC 9110 §13.2.2.
-pub(super) fn plan(headers: &HeaderMap, current: Current<'_>) -> Plan {
+pub(crate) fn plan(headers: &HeaderMap, current: Current<'_>) -> Plan {
     let demands = Demands::of(headers);
     if demands.want_other_than(current) {
         return Plan::OtherVersion;

@@ -102,6 +102,9 @@ async fn begin(
     None
 }
 
+/// A request of which nothing was read.
+type Accepted = RequestResolver<http3::Connection, Bytes>;
+
 /// The requests of one connection.
 struct Requests {
     service: Arc<Service>,
@@ -134,35 +137,27 @@ impl Requests {
         guest: &Guest,
         closing: &mut watch::Receiver<bool>,
     ) -> bool {
-        let (peer, turns, mut leaving) = (self.peer, self.turns.clone(), false);
+        let (turns, mut leaving) = (self.turns.clone(), false);
         loop {
             tokio::select! {
-                accepted = http.accept(), if self.under_way.len() < ACCEPTED + turns.extra() => match accepted {
-                    Ok(Some(request)) => {
-                        guest.works();
-                        self.take(request);
-                    }
-                    Ok(None) => return true,
-                    Err(error) => {
-                        tracing::debug!(%peer, %error, "the connection ended");
-                        return true;
-                    }
-                },
+                accepted = http.accept(), if self.under_way.len() < ACCEPTED + turns.extra() => {
+                    let Some(request) = self.more(accepted) else { return true };
+                    guest.works();
+                    self.take(request);
+                }
                 Some(_) = self.under_way.join_next() => if self.under_way.is_empty() {
                     guest.rests();
                 },
                 () = turns.are_starved(connection) => turns.extend(),
                 () = guest.must_leave() => {
-                    tracing::info!(%peer, "closed: others want its place");
+                    tracing::info!(peer = %self.peer, "closed: others want its place");
                     connection.close(code(Code::H3_NO_ERROR), OTHERS_WAIT);
                     return false;
                 }
                 () = told(closing), if !leaving => {
                     leaving = true;
-                    if !say_goodbye(http, connection, peer).await {
-                        return false;
-                    }
-                    if self.under_way.is_empty() && deliveries.are_complete() {
+                    let is_told = say_goodbye(http, connection, self.peer).await;
+                    if !is_told || self.under_way.is_empty() && deliveries.are_complete() {
                         return false;
                     }
                 }
@@ -173,8 +168,16 @@ impl Requests {
         }
     }
 
+    /// One more request; `None` if the client has no more of them.
+    fn more<E: core::fmt::Display>(&self, accepted: Result<Option<Accepted>, E>) -> Option<Accepted> {
+        accepted.unwrap_or_else(|error| {
+            tracing::debug!(peer = %self.peer, %error, "the connection ended");
+            None
+        })
+    }
+
     /// Reads a request when it is its turn, and answers it.
-    fn take(&mut self, request: RequestResolver<http3::Connection, Bytes>) {
+    fn take(&mut self, request: Accepted) {
         let (service, asker, peer) = (self.service.clone(), self.asker.clone(), self.peer);
         let (turns, heads) = (self.turns.clone(), self.heads.clone());
         let arrived = Arrived(Instant::now());

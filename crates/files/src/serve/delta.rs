@@ -34,29 +34,8 @@ pub(super) async fn list(
         .header(header::TRAILER, wire::REPR_DIGEST.as_str());
     let status = answer::send_head(stream, builder).await?;
     let mut bytes = 0;
-    let listed = async {
-        let (mut cuts, mut rested) = (Cuts::new(average, true), true);
-        let mut queue = service.digests.queue(asker.network());
-        loop {
-            let turn = queue.place().await.turn().await;
-            let read = opened.clone();
-            let slice = tokio::task::spawn_blocking(move || {
-                let slice = slice(&read, &mut cuts);
-                drop(turn);
-                slice.map(|slice| (cuts, slice))
-            });
-            let (next, Slice { list, is_more, is_same }) =
-                slice.await.map_err(|error| Broken::Read(error.into()))??;
-            cuts = next;
-            rested &= is_same;
-            body::give(stream, list, &mut bytes).await?;
-            if !is_more {
-                return Ok(cuts.digest().filter(|_| rested));
-            }
-        }
-    };
-    let listed: Result<Option<Hash>, Broken> = tokio::select! {
-        listed = listed => listed,
+    let listed = tokio::select! {
+        listed = tell(service, asker, opened, average, stream, &mut bytes) => listed,
         () = asker.gone() => Err(Broken::Left),
     };
     let cut = match listed {
@@ -74,6 +53,35 @@ pub(super) async fn list(
         }
     };
     Ok(Outcome { status, bytes, cut })
+}
+
+/// Sends the list, and counts its bytes. The digest of the file, unless another version may have come to its place.
+async fn tell(
+    service: &Service,
+    asker: &Asker,
+    opened: &Opened,
+    average: usize,
+    stream: &mut Stream,
+    bytes: &mut u64,
+) -> Result<Option<Hash>, Broken> {
+    let (mut cuts, mut rested) = (Cuts::new(average, true), true);
+    let mut queue = service.digests.queue(asker.network());
+    loop {
+        let turn = queue.place().await.turn().await;
+        let read = opened.clone();
+        let slice = tokio::task::spawn_blocking(move || {
+            let slice = slice(&read, &mut cuts);
+            drop(turn);
+            slice.map(|slice| (cuts, slice))
+        });
+        let (next, Slice { list, is_more, is_same }) = slice.await.map_err(|error| Broken::Read(error.into()))??;
+        cuts = next;
+        rested &= is_same;
+        body::give(stream, list, bytes).await?;
+        if !is_more {
+            return Ok(cuts.digest().filter(|_| rested));
+        }
+    }
 }
 
 /// A part of the list.

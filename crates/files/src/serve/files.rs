@@ -188,15 +188,12 @@ impl Reply<'_> {
         let plan =
             if self.head_only && matches!(plan, Plan::Part(_) | Plan::Unsatisfiable) { Plan::Whole } else { plan };
 
-        if self.tells_chunks(stream) && matches!(plan, Plan::Whole) && !self.head_only {
-            let Self { service, asker, headers, opened, .. } = &self;
-            let builder = self.describe(response(StatusCode::OK), etag.as_deref());
-            if self.is_post {
-                return delta::ranges(service, asker, opened, headers, builder, stream).await;
-            }
-            if let Some(average) = wire::wanted_chunks(headers) {
-                return delta::list(service, asker, opened, average, builder, stream).await;
-            }
+        if self.tells_chunks(stream)
+            && matches!(plan, Plan::Whole)
+            && !self.head_only
+            && let Some(told) = self.tell_difference(etag.as_deref(), stream).await
+        {
+            return told;
         }
         if self.is_post {
             return delta::refuse_other(stream).await;
@@ -236,6 +233,17 @@ impl Reply<'_> {
         }
         let (bytes, outcome) = self.send_body(stream, digest, range, coder).await;
         Ok(Outcome { status, bytes, cut: outcome.err() })
+    }
+
+    /// Sends chunks or ranges of the file, if these are asked for.
+    async fn tell_difference(&self, etag: Option<&str>, stream: &mut Stream) -> Option<Result<Outcome, Broken>> {
+        let Self { service, asker, headers, opened, .. } = self;
+        let builder = self.describe(response(StatusCode::OK), etag);
+        if self.is_post {
+            return Some(delta::ranges(service, asker, opened, headers, builder, stream).await);
+        }
+        let average = wire::wanted_chunks(headers)?;
+        Some(delta::list(service, asker, opened, average, builder, stream).await)
     }
 
     /// The fields that tell of the body, and its coder if it is compressed.

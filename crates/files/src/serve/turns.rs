@@ -72,7 +72,7 @@ impl Turns {
 
     /// Waits for a turn.
     pub(super) async fn turn(self: Arc<Self>) -> Turn {
-        let waiting = Waiting::new(&self);
+        let waiting = Counted::new(&self, |counts| &mut counts.waiting);
         // Never closed, so there is always a permit to come.
         if let Ok(permit) = self.free.acquire().await {
             permit.forget();
@@ -107,19 +107,22 @@ impl Turns {
     }
 }
 
-/// A request that waits for its turn.
-struct Waiting<'a>(&'a Turns);
+/// A request that waits, for its turn or for its client, and is counted meanwhile.
+struct Counted<'a> {
+    turns: &'a Turns,
+    count: fn(&mut Counts) -> &mut usize,
+}
 
-impl<'a> Waiting<'a> {
-    fn new(turns: &'a Turns) -> Self {
-        turns.change(|counts| counts.waiting += 1);
-        Self(turns)
+impl<'a> Counted<'a> {
+    fn new(turns: &'a Turns, count: fn(&mut Counts) -> &mut usize) -> Self {
+        turns.change(|counts| *count(counts) += 1);
+        Self { turns, count }
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Counted<'_> {
     fn drop(&mut self) {
-        self.0.counts().waiting -= 1;
+        *(self.count)(&mut self.turns.counts()) -= 1;
     }
 }
 
@@ -134,7 +137,7 @@ impl Turn {
         if let Poll::Ready(done) = poll!(work.as_mut()) {
             return done;
         }
-        let _resting = Resting::new(&self.0);
+        let _resting = Counted::new(&self.0, |counts| &mut counts.resting);
         work.await
     }
 }
@@ -150,22 +153,6 @@ impl Drop for Turn {
         if is_usual {
             self.0.free.add_permits(1);
         }
-    }
-}
-
-/// A request that waits for its client.
-struct Resting<'a>(&'a Turns);
-
-impl<'a> Resting<'a> {
-    fn new(turns: &'a Turns) -> Self {
-        turns.change(|counts| counts.resting += 1);
-        Self(turns)
-    }
-}
-
-impl Drop for Resting<'_> {
-    fn drop(&mut self) {
-        self.0.counts().resting -= 1;
     }
 }
 

@@ -19,14 +19,14 @@ const CONTROL: u64 = 0x00;
 /// A frame that is not waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a frame of type {kind:#x} declares {length} bytes; {LARGEST} are the most")]
-pub(super) struct TooLarge {
+pub(crate) struct TooLarge {
     kind: u64,
     length: u64,
 }
 
 /// Follows a stream from its first byte.
 #[derive(Debug)]
-pub(super) struct Frames {
+pub(crate) struct Frames {
     at: At,
 }
 
@@ -49,12 +49,12 @@ enum At {
 
 impl Frames {
     /// At the beginning of a stream of a request and its response.
-    pub(super) const fn of_request() -> Self {
+    pub(crate) const fn of_request() -> Self {
         Self { at: At::FrameType(Number::NONE) }
     }
 
     /// At the beginning of a stream in one direction.
-    pub(super) const fn of_one_way() -> Self {
+    pub(crate) const fn of_one_way() -> Self {
         Self { at: At::StreamType(Number::NONE) }
     }
 
@@ -62,7 +62,7 @@ impl Frames {
     /// length is known.
     ///
     /// Errors: they are the header of a frame that would be held and is too large for that.
-    pub(super) fn pass(&mut self, mut bytes: &[u8]) -> Result<usize, TooLarge> {
+    pub(crate) fn pass(&mut self, mut bytes: &[u8]) -> Result<usize, TooLarge> {
         while !bytes.is_empty() {
             self.at = match self.at {
                 At::StreamType(mut number) => match number.read(&mut bytes) {

@@ -1,7 +1,8 @@
 //! Rows fit the terminals that people have.
 
-use super::super::runner::tests::{run, test};
+use super::super::runner::tests::test;
 use super::*;
+use pcc_perf::example::run;
 use pcc_perf::load::Stream;
 use pcc_perf::watch::PccState;
 

@@ -154,6 +154,14 @@ fn no_rate_of_ours_shortens_a_rival_s_queue() {
 }
 
 #[test]
+fn others_hear_of_the_base_rtt_and_of_random_loss() {
+    let mut law = probing();
+    law.probing.loss.random = 0.01;
+    let known = law.known();
+    assert_eq!((known.base_rtt, known.random_loss), (Some(RTT), Some(0.01)));
+}
+
+#[test]
 fn an_empty_path_does_not_outweigh_the_first_queue_that_answers() {
     // It stood to the microsecond; how a queue grows is known to three milliseconds a second.
     let mut probing = probing().probing;

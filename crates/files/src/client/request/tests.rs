@@ -3,13 +3,14 @@
 use super::super::trouble::retry_after;
 use super::*;
 use http::HeaderValue;
+use http::header::CONTENT_LENGTH;
 use http::header::HeaderName;
 use proptest::prelude::*;
 
 #[test]
 fn ranges_are_read_and_impossible_ones_refused() {
-    assert_eq!(content_range("bytes 5-9/10"), Some((5, Some(10))));
-    assert_eq!(content_range("bytes 0-0/*"), Some((0, None)));
+    assert_eq!(content::range("bytes 5-9/10"), Some((5, Some(10))));
+    assert_eq!(content::range("bytes 0-0/*"), Some((0, None)));
     for wrong in [
         "",
         "bytes 5-9",
@@ -20,7 +21,7 @@ fn ranges_are_read_and_impossible_ones_refused() {
         "bytes -5-9/10",
         "bytes +5-9/10",
     ] {
-        assert_eq!(content_range(wrong), None, "{wrong}");
+        assert_eq!(content::range(wrong), None, "{wrong}");
     }
 }
 
@@ -112,8 +113,8 @@ proptest! {
     #[test]
     fn any_part_of_a_file_is_read_as_it_was_written(first in any::<u64>(), length in any::<u64>(), size in any::<u64>()) {
         let last = first.saturating_add(length);
-        prop_assert_eq!(content_range(&format!("bytes {first}-{last}/*")), Some((first, None)));
-        let read = content_range(&format!("bytes {first}-{last}/{size}"));
+        prop_assert_eq!(content::range(&format!("bytes {first}-{last}/*")), Some((first, None)));
+        let read = content::range(&format!("bytes {first}-{last}/{size}"));
         prop_assert_eq!(read, (last < size).then_some((first, Some(size))));
     }
 
@@ -123,7 +124,7 @@ proptest! {
         time in "[ -~]{0,40}",
         tag in "(W/)?\"?[ -~]{0,10}",
     ) {
-        if let Some((first, Some(size))) = content_range(&range) {
+        if let Some((first, Some(size))) = content::range(&range) {
             prop_assert!(first < size);
         }
         let fields = [(LAST_MODIFIED, &time), (DATE, &time), (ETAG, &tag), (CONTENT_LENGTH, &time)];

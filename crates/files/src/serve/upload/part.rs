@@ -20,29 +20,29 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A body, and where it belongs.
 #[derive(Debug)]
-pub(super) struct Part {
-    pub(super) id: String,
-    pub(super) keep: Keep,
-    pub(super) offset: u64,
+pub(crate) struct Part {
+    pub(crate) id: String,
+    pub(crate) keep: Keep,
+    pub(crate) offset: u64,
     /// Whether the file ends with it.
-    pub(super) complete: bool,
+    pub(crate) complete: bool,
     /// Bytes of the whole file.
-    pub(super) length: Option<u64>,
-    pub(super) digest: Option<Hash>,
-    pub(super) attributes: Attributes,
+    pub(crate) length: Option<u64>,
+    pub(crate) digest: Option<Hash>,
+    pub(crate) attributes: Attributes,
     /// Keeps the file that has the name now.
-    pub(super) backup: Option<Backup>,
+    pub(crate) backup: Option<Backup>,
     /// Whether stretches of zeros take no room.
-    pub(super) sparse: bool,
+    pub(crate) sparse: bool,
     /// Whether the body is a row of frames.
-    pub(super) is_coded: bool,
+    pub(crate) is_coded: bool,
     /// The version of the file under the same name whose bytes the frames may copy.
-    pub(super) base: Option<String>,
+    pub(crate) base: Option<String>,
 }
 
 /// Whether what arrived is of use if the rest does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(crate) enum Keep {
     /// The client can go on, also after it was started anew.
     Always,
     /// It can, unless it leaves, or does not come back for so long.
@@ -54,38 +54,42 @@ pub(super) enum Keep {
 /// A field that says nothing that could be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("malformed or missing field: {0}")]
-pub(super) struct Malformed(HeaderName);
+pub(crate) struct Malformed(HeaderName);
 
 impl Part {
-    pub(super) fn of(request: &Request<()>) -> Result<Self, Malformed> {
+    pub(crate) fn of(request: &Request<()>) -> Result<Self, Malformed> {
         let headers = request.headers();
         let digest = wire::digest_of(headers).map_err(|_| Malformed(wire::REPR_DIGEST))?;
         let body = field(headers, header::CONTENT_LENGTH, number)?;
         let attributes = attributes(request)?;
         let base = base(headers)?;
         let is_coded = base.is_some() || wire::is_zstd(headers).ok_or(Malformed(wire::BODY_CODING))?;
-        let sparse = field(headers, wire::UPLOAD_SPARSE, boolean)?.unwrap_or(false);
-        let backup = backup(headers)?;
-        let Some(id) = id(request) else {
-            if base.is_some() {
-                return Err(Malformed(wire::UPLOAD_BASE));
-            }
-            // An ordinary PUT (RFC 9110 §9.3.4): all of the file, under an identity of its own.
-            let (_, id) = Token::generate().map_err(|_| Malformed(header::AUTHORIZATION))?;
-            return Ok(Self {
-                id,
-                keep: Keep::Never,
-                offset: 0,
-                complete: true,
-                length: body.filter(|_| !is_coded),
-                digest,
-                attributes,
-                backup,
-                sparse,
-                is_coded,
-                base: None,
-            });
+        let whole = Self {
+            id: String::new(),
+            keep: Keep::Never,
+            offset: 0,
+            complete: true,
+            length: body.filter(|_| !is_coded),
+            digest,
+            attributes,
+            sparse: field(headers, wire::UPLOAD_SPARSE, boolean)?.unwrap_or(false),
+            backup: backup(headers)?,
+            is_coded,
+            base,
         };
+        match id(request) {
+            Some(id) => whole.resumable(id, headers),
+            None if whole.base.is_some() => Err(Malformed(wire::UPLOAD_BASE)),
+            // An ordinary PUT (RFC 9110 §9.3.4): all of the file, under an identity of its own.
+            None => {
+                let (_, id) = Token::generate().map_err(|_| Malformed(header::AUTHORIZATION))?;
+                Ok(Self { id, ..whole })
+            }
+        }
+    }
+
+    /// The same of an upload with an identity, as its further fields say.
+    fn resumable(self, id: &str, headers: &HeaderMap) -> Result<Self, Malformed> {
         let keep = match field(headers, wire::UPLOAD_KEEP, boolean)? {
             Some(false) => {
                 let patience = field(headers, wire::UPLOAD_PATIENCE, number)?.map(Duration::from_secs);
@@ -99,12 +103,7 @@ impl Part {
             offset: field(headers, wire::UPLOAD_OFFSET, number)?.ok_or(Malformed(wire::UPLOAD_OFFSET))?,
             complete: field(headers, wire::UPLOAD_COMPLETE, boolean)?.unwrap_or(false),
             length: field(headers, wire::UPLOAD_LENGTH, number)?,
-            digest,
-            attributes,
-            backup,
-            sparse,
-            is_coded,
-            base,
+            ..self
         })
     }
 }
@@ -119,7 +118,7 @@ fn base(headers: &HeaderMap) -> Result<Option<String>, Malformed> {
 }
 
 /// Whether the body is a file as it is, or the next bytes of an upload: what says something else changes its meaning.
-pub(super) fn is_plain(headers: &HeaderMap) -> Result<(), Refused> {
+pub(crate) fn is_plain(headers: &HeaderMap) -> Result<(), Refused> {
     if headers.contains_key(header::CONTENT_RANGE) {
         return Err(Refused::Range);
     }
@@ -129,12 +128,12 @@ pub(super) fn is_plain(headers: &HeaderMap) -> Result<(), Refused> {
 }
 
 /// The size that the client's file has, if it says so.
-pub(super) fn length(request: &Request<()>) -> Result<Option<u64>, Malformed> {
+pub(crate) fn length(request: &Request<()>) -> Result<Option<u64>, Malformed> {
     field(request.headers(), wire::UPLOAD_LENGTH, number)
 }
 
 /// The attributes that the file or the directory is to have of its source.
-pub(super) fn attributes(request: &Request<()>) -> Result<Attributes, Malformed> {
+pub(crate) fn attributes(request: &Request<()>) -> Result<Attributes, Malformed> {
     let headers = request.headers();
     Ok(Attributes {
         mode: field(headers, wire::FILE_MODE, attributes::mode)?,
@@ -145,12 +144,12 @@ pub(super) fn attributes(request: &Request<()>) -> Result<Attributes, Malformed>
 }
 
 /// Whether what has the name now is kept, and how.
-pub(super) fn backup(headers: &HeaderMap) -> Result<Option<Backup>, Malformed> {
+pub(crate) fn backup(headers: &HeaderMap) -> Result<Option<Backup>, Malformed> {
     field(headers, wire::UPLOAD_BACKUP, |text| Backup::new(&percent::decode(text)?).ok())
 }
 
 /// The identity of an upload: `?upload=<letters, digits, - and _>`, chosen by the client.
-pub(in crate::serve) fn id(request: &Request<()>) -> Option<&str> {
+pub(crate) fn id(request: &Request<()>) -> Option<&str> {
     let id = request.uri().query()?.split('&').find_map(|pair| pair.strip_prefix("upload="))?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     ((1..=64).contains(&id.len()) && id.bytes().all(plain)).then_some(id)

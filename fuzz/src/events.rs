@@ -1,7 +1,7 @@
 //! Any sequence of events, made up by libFuzzer, which keeps those that reach new code and mutates them.
 #![no_main]
 
-#[path = "../../tests/model/mod.rs"]
+#[path = "../../crates/core/tests/model/mod.rs"]
 mod model;
 
 /// Some forty intervals. Without a bound a fuzzer, which likes large numbers, spends its time on 2000 packets a run that

@@ -1,0 +1,38 @@
+//! Frames of HTTP/3, reports of a test of a path, headers of packets.
+
+use crate::frames::Frames;
+use crate::ip;
+use crate::side::{STREAMS_LISTED, heard};
+
+pub(crate) const REPORT: &[u8] = br#"{"at_us":9,"received":5,"received_us":[1,2],"mtu":1200,"streams":[[0,1],[4,2]],
+"cpu":{"user_us":1},"algorithm":"pcc","pcc":{"state":"Starting","rate_bps":1e6,"loss":0.5,"limited_by":"none"}}"#;
+
+/// Cut anywhere, it is as far as in one piece.
+pub(crate) fn frames_of_http3(bytes: &[u8]) -> bool {
+    let Some(([kind, cut], bytes)) = bytes.split_first_chunk() else { return false };
+    let begin = || if kind % 2 == 0 { Frames::of_request() } else { Frames::of_one_way() };
+    let (mut whole, mut cut_up) = (begin(), begin());
+    let parts = bytes.chunks(usize::from(*cut).max(1));
+    let last = parts.fold(Ok(0), |before, part| before.and_then(|_| cut_up.pass(part)));
+    assert_eq!(whole.pass(bytes), last);
+    last.is_ok()
+}
+
+/// A terminal may show it.
+pub(crate) fn report_of_a_test(bytes: &[u8]) -> bool {
+    let Some(side) = heard(bytes) else { return false };
+    assert!(side.streams.len() <= STREAMS_LISTED);
+    let words = [Some(side.algorithm), side.pcc.map(|pcc| pcc.state)];
+    assert!(words.into_iter().flatten().all(|word| word.len() <= 32 && !word.contains(char::is_control)));
+    true
+}
+
+/// A packet that is marked is of the same flow.
+pub(crate) fn header_of_ip(bytes: &[u8]) -> bool {
+    let before = ip::told(bytes);
+    let mut packet = bytes.to_vec();
+    ip::mark(&mut packet);
+    let after = ip::told(&packet);
+    assert!(before.flow == after.flow && before.size == after.size && (after.marked || bytes.len() < 12));
+    after.marked
+}
