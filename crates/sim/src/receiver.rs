@@ -47,8 +47,8 @@ impl Receiver {
         Self { policy, rng, seen, ranges, largest_at, unacknowledged: 0, marked: 0, awaited, ack_at: None }
     }
 
-    /// A packet arrived; true if for the first time. Its sender asks for an acknowledgement for so many packets. What it asks for is
-    /// known half an RTT early here: it changes in steps of two, and hardly ever after start-up.
+    /// A packet arrived; true if for the first time. Its sender asks for an acknowledgement for so many packets. Here the
+    /// receiver knows half an RTT early: that number changes in steps of two, and hardly ever after start-up.
     pub(crate) fn on_packet(&mut self, now: Timestamp, number: u64, is_marked: bool, asked: u32) -> bool {
         let in_order = self.ranges.largest().map_or(number == 0, |largest| number == largest + 1);
         if self.ranges.largest().is_none_or(|largest| number > largest) {

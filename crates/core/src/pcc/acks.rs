@@ -2,15 +2,15 @@
 
 use core::time::Duration;
 
-/// Acknowledgements of an interval. Each is a sample of the RTT, and with fewer the queue's growth is less certain. Of 100 Mbit/s, 30 ms
-/// and a tenth of a BDP a CUBIC beside PCC has .46 with 32, .41 with 16 and .22 with 8.
+/// Acknowledgements of an interval. Each is a sample of the RTT, and with fewer the queue's growth is less certain. A CUBIC beside PCC
+/// on 100 Mbit/s and 30 ms with a tenth of a BDP has .46 with 32, .41 with 16 and .22 with 8.
 const MOST: f64 = 32.0;
 /// At the least, where they wait, and where nobody says whether they do. On a way back of a hundredth of the forward rate more would
 /// fill its queue.
 const FEWEST: f64 = 8.0;
 /// An interval that is longer than half a base RTT has as many in that time.
 const FEWEST_OF_RTT: f64 = 2.0 * FEWEST;
-/// So many times more are asked for after each interval in which they did not wait: twofold in 35.
+/// Each interval in which they did not wait has so many times more in the next: twofold in 35.
 const GROWTH: f64 = 1.02;
 /// They wait where the least that one of an interval was under way is longer than the least of all by this part of the base RTT.
 const WAITING: u32 = 8;
@@ -21,7 +21,7 @@ const OFTEN: u32 = 2;
 /// No more packets wait for one: a receiver takes as many from its socket at a time.
 const SELDOM: u32 = 64;
 
-/// What a sender asks its receiver for.
+/// The acknowledgements that a sender asks its receiver for.
 ///
 /// Acknowledgements are a flow of their own: more and more of them until they queue, then half as many. It begins with few, since
 /// start-up's may have filled a slow way back, and a queue that always stood there is not seen.
@@ -29,7 +29,7 @@ const SELDOM: u32 = 64;
 pub(super) struct Acks {
     /// Packets that one should tell of.
     packets: u32,
-    /// So many are wanted of an interval.
+    /// The number wanted of an interval.
     wanted: f64,
     /// The least wait on their way back of those that came in this interval. `None` if none came.
     waited: Option<Duration>,
@@ -57,7 +57,7 @@ impl Acks {
         self.waited = Some(self.waited.map_or(waited, |least| least.min(waited)));
     }
 
-    /// An interval begins that lasts so many base RTTs. So many packets leave in such an RTT, and so many of them back to back.
+    /// An interval of so many base RTTs begins. `packets` leave in a base RTT, `train` of them back to back.
     pub(super) fn begin_interval(&mut self, rtts: f64, packets: f64, train: u64, base: Duration) {
         let wanted = match self.waited.take() {
             _ if !self.timed => FEWEST,
@@ -88,7 +88,7 @@ mod tests {
         for _ in 0..intervals {
             if let Some(waited) = waited {
                 acks.on_left();
-                // Of two the least counts.
+                // The least of two counts.
                 acks.on_ack(waited + BASE);
                 acks.on_ack(waited);
             }
