@@ -414,8 +414,8 @@ impl Pcc {
     }
 
     /// Packets that an acknowledgement should tell of, where the transport can ask for that (QUIC's acknowledgement frequency
-    /// extension): 2 in start-up, later 8 to 32 acknowledgements an interval, fewer where they queue on their way back or do not say when
-    /// they leave ([`Pcc::on_ack_left`]).
+    /// extension). 2 in start-up; later an interval has 8 to 32 acknowledgements. It has few where they queue on their way back, or do
+    /// not say when they leave ([`Pcc::on_ack_left`]).
     pub const fn packets_per_ack(&self) -> u32 {
         self.acks.packets()
     }
