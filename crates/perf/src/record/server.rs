@@ -4,7 +4,7 @@ use super::course::FIRST;
 use super::listener::Listener;
 use super::train::{self, REQUEST, Train, WIRE};
 use crate::protocol::NO_ERROR;
-use crate::side::{Counter, Meter};
+use crate::meter::{Counter, Meter};
 use crate::stream_error::StreamError;
 use noq::{Connection, PathId, ReadExactError, RecvStream, SendStream};
 use pcc::units::Rate;
