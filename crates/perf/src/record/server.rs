@@ -3,8 +3,8 @@
 use super::course::FIRST;
 use super::listener::Listener;
 use super::train::{self, REQUEST, Train, WIRE};
-use crate::protocol::NO_ERROR;
 use crate::meter::{Counter, Meter};
+use crate::protocol::NO_ERROR;
 use crate::stream_error::StreamError;
 use noq::{Connection, PathId, ReadExactError, RecvStream, SendStream};
 use pcc::units::Rate;
