@@ -34,13 +34,6 @@ PCC_CALL int pcc_law_next(struct pcc_law *law)
 		law->slot.is_stretched = 1;
 		return 0;
 	}
-	if (law->state == PCC_DRAINING && law->look_again) {
-		law->state = PCC_STARTING;
-		pcc_starting_at(&law->starting, law->rate);
-		law->starting.again = 1;
-		pcc_starting_next(&law->starting, &law->path, &law->slot);
-		return 0;
-	}
 	if (law->state == PCC_DRAINING) {
 		law->state = PCC_PROBING;
 		if (law->which == PCC_VIVACE)
@@ -68,7 +61,6 @@ PCC_PART int pcc_on_starting(struct pcc_law *law, const struct pcc_program *prog
 		law->state = PCC_DRAINING;
 		/* It built no queue. */
 		law->drain_sent = 1;
-		law->look_again = 0;
 		return PCC_REALIGN;
 	}
 	law->rate = pcc_clamp(&law->path, law->starting.rate);
@@ -76,8 +68,6 @@ PCC_PART int pcc_on_starting(struct pcc_law *law, const struct pcc_program *prog
 	law->state = PCC_DRAINING;
 	law->drain_share = n_clamp(n_sub(N_ONE, queue), DRIVER_DRAIN_SHARE, N_ONE);
 	law->drain_sent = 0;
-	law->look_again = pcc_starting_is_in_doubt(&law->starting, &law->report,
-						   law->rate);
 	return PCC_REALIGN;
 }
 
@@ -122,7 +112,6 @@ PCC_PART void pcc_law_back_off(struct pcc_law *law, pcc_num rate)
 		law->state = PCC_DRAINING;
 		law->drain_share = N_ONE;
 		law->drain_sent = 0;
-		law->look_again = 0;
 	}
 }
 

@@ -138,10 +138,9 @@ PCC_PART pcc_num pcc_rtt_rise(const struct pcc_report *report)
 }
 
 /* interval/report.rs, Report::surely_grew */
-PCC_PART bool pcc_surely_grew(const struct pcc_report *report, pcc_num pace)
+PCC_PART bool pcc_surely_grew(const struct pcc_report *report)
 {
-	return n_above(report->rtt_gradient, pace) &&
-	       n_above(report->rtt_gradient,
+	return n_above(report->rtt_gradient,
 		       n_mul(REPORT_SURE_ERRORS, report->rtt_gradient_error));
 }
 

@@ -21,7 +21,6 @@ struct pcc_best {
 
 /* control/starting.rs, Starting. Times in s. */
 struct pcc_starting {
-	pcc_num first;
 	pcc_num rate;
 	struct pcc_best best;
 	pcc_num delivered;
@@ -30,7 +29,6 @@ struct pcc_starting {
 	u32 has_best;
 	u32 unknown;
 	u32 hold;
-	u32 again;
 	/* A report read in its favour, or not. It and what follows are not kept: PCC_LAW_KEPT. */
 	struct pcc_report doubted;
 	struct pcc_machine machine;
@@ -46,7 +44,6 @@ enum pcc_judgement {
 
 PCC_PART void pcc_starting_at(struct pcc_starting *starting, pcc_num rate)
 {
-	starting->first = rate;
 	starting->rate = rate;
 	starting->delivered = N_ZERO;
 	starting->usual_rtt = N_ZERO;
@@ -54,7 +51,6 @@ PCC_PART void pcc_starting_at(struct pcc_starting *starting, pcc_num rate)
 	starting->has_best = 0;
 	starting->unknown = 0;
 	starting->hold = 0;
-	starting->again = 0;
 }
 
 PCC_PART void pcc_starting_next(struct pcc_starting *starting, const struct pcc_path *path,
@@ -97,16 +93,7 @@ PCC_PART bool pcc_is_worse(const struct pcc_starting *starting, const struct pcc
 /* control/starting.rs, grows_beyond_doubt() */
 PCC_PART bool pcc_grows_beyond_doubt(const struct pcc_report *report)
 {
-	return report->rtt_samples >= STARTING_TELLING_SAMPLES &&
-	       pcc_surely_grew(report, STARTING_HOPELESS_GROWTH);
-}
-
-/* control/starting.rs, Starting::is_in_doubt */
-PCC_PART bool pcc_starting_is_in_doubt(const struct pcc_starting *starting,
-				       const struct pcc_report *report, pcc_num carried)
-{
-	return !starting->again && n_at_most(carried, starting->first) &&
-	       pcc_grows_beyond_doubt(report) && !n_above(pcc_loss(report), N_ZERO);
+	return report->rtt_samples >= STARTING_TELLING_SAMPLES && pcc_surely_grew(report);
 }
 
 /* control/starting.rs, Starting::own_queue. Unit: s. */

@@ -36,7 +36,6 @@ struct pcc_law {
 	u32 state; /* enum pcc_state */
 	u32 drain_sent;
 	/* After the queue is drained it starts once more. */
-	u32 look_again;
 	/* Which law it is, enum pcc_law_kind: set when a connection begins. */
 	u32 which;
 	/* The answer of pcc_law_next. */

@@ -5,9 +5,8 @@
 //!              ┌────┐
 //!              │    ▼       stopped growing: r := what the path carried
 //!  start ──▶ STARTING ────────────────────────────────▶ DRAINING ──────────▶ the law, from r on
-//!              ▲  ▲  └── backed off, or reached what trains  ──▲  an interval  │    │
-//!              │  │      told: r := that, nothing drains       │    below r    │    │
-//!              │  └── once, if r is no more than at the start ─┴───────────────┘    │
+//!              ▲     └── backed off, or reached what trains ───▲  an interval       │
+//!              │         told: r := that, nothing drains           below r          │
 //!              └──── the path was silent, idle for long, or the law asks for it ────┘
 //! ```
 
@@ -39,11 +38,8 @@ pub struct Driver {
 #[derive(Debug)]
 enum Phase {
     Starting(Starting),
-    /// One interval at this share of the base rate, until it is sent; then the law, or Starting once more.
-    Draining {
-        share: Option<f64>,
-        again: bool,
-    },
+    /// One interval at this share of the base rate, until it is sent; then the law.
+    Draining(Option<f64>),
     Steered(Box<dyn RateControl>),
 }
 
@@ -85,7 +81,7 @@ impl Driver {
     }
 
     /// Judges a doubling.
-    fn on_started(&mut self, judgement: Judgement, plan: IntervalPlan, report: &Report, path: &Path) -> Verdict {
+    fn on_started(&mut self, judgement: Judgement, plan: IntervalPlan, path: &Path) -> Verdict {
         match judgement {
             Judgement::Unknown => {
                 self.rate = within_reach(plan.rate, path);
@@ -98,14 +94,13 @@ impl Driver {
             }
             Judgement::Reached(rate) => {
                 self.rate = path.clamp(rate);
-                self.phase = Phase::Draining { share: None, again: false };
+                self.phase = Phase::Draining(None);
                 Verdict::Realign("nothing higher to look for")
             }
             Judgement::Over(carried) => {
                 self.rate = path.clamp(carried);
                 let queue = path.queue.as_secs_f64() / path.rtt.as_secs_f64().max(1e-9);
-                let again = matches!(&self.phase, Phase::Starting(starting) if starting.is_in_doubt(report, self.rate));
-                self.phase = Phase::Draining { share: Some((1.0 - queue).clamp(DRAIN_SHARE, 1.0)), again };
+                self.phase = Phase::Draining(Some((1.0 - queue).clamp(DRAIN_SHARE, 1.0)));
                 Verdict::Realign("utility stopped growing")
             }
         }
@@ -116,14 +111,10 @@ impl RateControl for Driver {
     fn next(&mut self, path: &Path, rng: &mut Rng) -> IntervalPlan {
         match &mut self.phase {
             Phase::Starting(starting) => starting.next(self.law.starting_rtts(), path),
-            Phase::Draining { share, again } => match share.take() {
+            Phase::Draining(share) => match share.take() {
                 Some(share) => IntervalPlan::filler(self.rate * share),
                 None => {
-                    self.phase = if *again {
-                        Phase::Starting(Starting::again_at(self.rate))
-                    } else {
-                        Phase::Steered(self.steer(path))
-                    };
+                    self.phase = Phase::Steered(self.steer(path));
                     self.next(path, rng)
                 }
             },
@@ -140,9 +131,9 @@ impl RateControl for Driver {
         let verdict = match &mut self.phase {
             Phase::Starting(starting) => {
                 let judgement = starting.on_report(plan, report, utility, path);
-                self.on_started(judgement, plan, report, path)
+                self.on_started(judgement, plan, path)
             }
-            Phase::Draining { .. } => Verdict::Wait,
+            Phase::Draining(_) => Verdict::Wait,
             Phase::Steered(law) => law.on_report(plan, report, utility, path),
         };
         if let Verdict::Start(_) = verdict {
@@ -165,14 +156,14 @@ impl RateControl for Driver {
     fn back_off(&mut self, rate: Rate) {
         match &mut self.phase {
             Phase::Steered(law) => law.back_off(rate),
-            _ => (self.rate, self.phase) = (rate, Phase::Draining { share: Some(1.0), again: false }),
+            _ => (self.rate, self.phase) = (rate, Phase::Draining(Some(1.0))),
         }
     }
 
     fn restart(&mut self) {
         match &mut self.phase {
             Phase::Starting(starting) => starting.restart(self.rate),
-            Phase::Draining { .. } => {}
+            Phase::Draining(_) => {}
             Phase::Steered(law) => law.restart(),
         }
     }
@@ -201,7 +192,7 @@ impl RateControl for Driver {
     fn state(&self) -> &'static str {
         match &self.phase {
             Phase::Starting(_) => "Starting",
-            Phase::Draining { .. } => "Draining",
+            Phase::Draining(_) => "Draining",
             Phase::Steered(law) => law.state(),
         }
     }

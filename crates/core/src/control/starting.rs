@@ -21,8 +21,7 @@
 //!                 │                                │  └──┘ good: a step of eight for a quarter of an RTT, twice what
 //!                 │                                │       was proven until its answer; at the end the rate told
 //!                 ├────────────────────────────────┘
-//!                 ├── too much: r := what the path carried; its queue drains. Once more from there, if a growing RTT
-//!                 │   without loss ended it where it began
+//!                 ├── too much: r := what the path carried; its queue drains
 //!                 ├── the rate that trains told has passed for an RTT, or the highest that is allowed: r := that
 //!                 └── back off: r := the rate that the path still carries
 //! ```
@@ -43,8 +42,6 @@ const DOUBLED: f64 = 1.5;
 /// Share of the rate that must pass the queue behind trains: after a doubling, all of the rate before and a quarter of the
 /// addition.
 const DOUBLED_DELIVERS: f64 = 0.625;
-/// A queue that grows so fast, in seconds a second, ends it: twice the rate brings less than 1.25 times the delivery.
-const HOPELESS_GROWTH: f64 = 0.6;
 /// A rise of the RTT counts from this share of the smallest one on (HyStart++, RFC 9406 §4.3).
 const RISE_DIVISOR: u32 = 8;
 /// A line through so many RTT is no chance any more.
@@ -54,7 +51,7 @@ const EXIT_SHARE: f64 = 0.95;
 /// How long to wait before looking for a late result again. Unit: RTT.
 const WAIT: (f64, f64) = (0.125, 0.125);
 crate::shared::shared_with_c!("STARTING_" []
-    DOUBLED, HOPELESS_GROWTH, RISE_DIVISOR, TELLING_SAMPLES, EXIT_SHARE, WAIT = WAIT.0
+    DOUBLED, RISE_DIVISOR, TELLING_SAMPLES, EXIT_SHARE, WAIT = WAIT.0
 );
 
 /// The best result so far.
@@ -83,10 +80,6 @@ pub(super) enum Judgement {
 
 #[derive(Clone, Debug)]
 pub(super) struct Starting {
-    /// The rate it began at.
-    first: Rate,
-    /// A second look, after one that ended where it began.
-    again: bool,
     /// It began at a rate that an earlier connection had: nothing higher is tried before the first result.
     resumes: bool,
     rate: Rate,
@@ -108,8 +101,6 @@ pub(super) struct Starting {
 impl Starting {
     pub(super) const fn at(rate: Rate) -> Self {
         Self {
-            first: rate,
-            again: false,
             resumes: false,
             rate,
             unknown: 0,
@@ -130,17 +121,6 @@ impl Starting {
     /// Begins anew at this rate: what was tried is not known any more.
     pub(super) const fn restart(&mut self, rate: Rate) {
         *self = Self { resumes: self.resumes && self.best.is_none(), ..Self::at(rate) };
-    }
-
-    /// A second look, from this rate on.
-    pub(super) const fn again_at(rate: Rate) -> Self {
-        Self { again: true, ..Self::at(rate) }
-    }
-
-    /// Whether a growing RTT ended it where it began: then it has nothing that it could be compared with, and if nothing was
-    /// lost, a radio may have been all. Once, it is looked at a second time.
-    pub(super) fn is_in_doubt(&self, report: &Report, carried: Rate) -> bool {
-        !self.again && carried <= self.first && grows_beyond_doubt(report) && report.loss() <= 0.0
     }
 
     pub(super) fn next(&mut self, rtts: f64, path: &Path) -> IntervalPlan {
@@ -308,9 +288,9 @@ fn goal(capacity: Rate, path: &Path) -> Rate {
     path.clamp(capacity * EXIT_SHARE)
 }
 
-/// Whether the queue grows so fast that more rate is hopeless.
+/// Whether the queue certainly grows.
 fn grows_beyond_doubt(report: &Report) -> bool {
-    report.rtt_samples >= TELLING_SAMPLES && report.surely_grew(HOPELESS_GROWTH)
+    report.rtt_samples >= TELLING_SAMPLES && report.surely_grew()
 }
 
 #[cfg(test)]

@@ -192,10 +192,9 @@ impl Report {
         (self.rtt_span + self.rtt_pause).min(self.duration)
     }
 
-    /// Whether the RTT grew beyond doubt even where the question is asked at each acknowledgement, and as fast as this or
-    /// faster.
-    pub(crate) fn surely_grew(&self, pace: f64) -> bool {
-        self.rtt_gradient.is_some_and(|gradient| gradient > pace && gradient > SURE_ERRORS * self.rtt_gradient_error)
+    /// Whether the RTT grew beyond doubt even where the question is asked at each acknowledgement.
+    pub(crate) fn surely_grew(&self) -> bool {
+        self.rtt_gradient.is_some_and(|gradient| gradient > SURE_ERRORS * self.rtt_gradient_error)
     }
 
     /// Certain growth of the RTT from its first to its last measurement. Unit: s.

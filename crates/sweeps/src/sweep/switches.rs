@@ -23,7 +23,6 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 85] = [
         "Phase::Starting(starting) if starting.ends_early(",
         "Phase::Starting(starting) if !crate::off(\"early\") && starting.ends_early(",
     ),
-    ("control/starting.rs", "!self.again && carried", "!crate::off(\"again\") && !self.again && carried"),
     (
         "control/starting.rs",
         "(rise / 2.0).min(least.as_secs_f64() - first).max(0.0)",
@@ -32,7 +31,7 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 85] = [
     (
         "control/starting.rs",
         "report.rtt_samples >= TELLING_SAMPLES && report",
-        "!crate::off(\"hopeless\") && report.rtt_samples >= TELLING_SAMPLES && report",
+        "!crate::off(\"grows\") && report.rtt_samples >= TELLING_SAMPLES && report",
     ),
     ("control/starting.rs", "path.trains.is_some_and(", "!crate::off(\"excused\") && path.trains.is_some_and("),
     (

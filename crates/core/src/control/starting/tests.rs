@@ -60,14 +60,13 @@ fn queue_that_surely_grows_beyond_usual_rtt_ends_it_at_once() {
     };
     let ends = |seen: &Report| starting.ends_early(seen, &asked_for, &path());
     assert!(ends(&growing));
+    // As where a sender of a tenth of the rate comes to a full path.
+    let slowly = Report { rtt_gradient: Some(0.1), rtt_gradient_error: 0.01, rtt_span: ms(60), ..growing.clone() };
+    assert!(ends(&slowly), "however slowly it grows");
     for (what, seen) in [
         ("four samples", Report { rtt_samples: 4, ..growing.clone() }),
         ("a rise of 3 ms", Report { rtt_span: ms(3), rtt: Some(ms(40)), ..growing.clone() }),
         ("an end at 35.5 ms", Report { rtt_span: ms(5), rtt: Some(ms(33)), ..growing.clone() }),
-        (
-            "half a second a second",
-            Report { rtt_gradient: Some(0.5), rtt_gradient_error: 0.01, rtt_span: ms(12), ..growing.clone() },
-        ),
         ("an error of a third", Report { rtt_gradient_error: 0.33, ..growing.clone() }),
     ] {
         assert!(!ends(&seen), "{what}: {seen:?}");
@@ -137,20 +136,6 @@ fn released_acks_overstate_what_passed_its_own_queue() {
         };
         assert!((carried.mbit() - 0.95 * passed).abs() < 1e-9, "{carried} of {seen:?}");
     }
-}
-
-#[test]
-fn an_end_at_the_beginning_is_tried_once_more() {
-    let starting = Starting::at(Rate::from_mbit(10.0));
-    let growing =
-        |loss| Report { rtt_gradient: Some(1.0), rtt_gradient_error: 0.1, rtt_samples: 5, ..report(10.0, loss) };
-    let (clean, lossy) = (growing(0.0), growing(0.1));
-    let at = Rate::from_mbit(10.0);
-    assert!(starting.is_in_doubt(&clean, at) && !starting.is_in_doubt(&clean, at * 1.01));
-    assert!(!starting.is_in_doubt(&report(10.0, 0.0), at), "the RTT did not grow");
-    assert!(!starting.is_in_doubt(&lossy, at));
-    let again = Starting::again_at(at);
-    assert!(again.rate == at && !again.is_in_doubt(&clean, at * 0.5));
 }
 
 #[test]
