@@ -11,7 +11,7 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
             ("drain", "Probing begins at once after start-up; the queue of start-up does not drain first."),
             ("early", "A doubling is judged only when the fate of all its packets is known."),
             ("own-queue", "A queue that start-up fills itself does not count."),
-            ("rises", "A queue that grows does not end start-up."),
+            ("climbs", "A queue that grows does not end start-up."),
             ("excused", "Losses of trains count as others do."),
             ("worse", "A utility below that of a lower rate, or below nothing, does not end start-up."),
         ],

@@ -31,7 +31,7 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 84] = [
     (
         "control/starting.rs",
         "report.rtt_samples >= TELLING_SAMPLES && report",
-        "!crate::off(\"rises\") && report.rtt_samples >= TELLING_SAMPLES && report",
+        "!crate::off(\"climbs\") && report.rtt_samples >= TELLING_SAMPLES && report",
     ),
     ("control/starting.rs", "path.trains.is_some_and(", "!crate::off(\"excused\") && path.trains.is_some_and("),
     (
