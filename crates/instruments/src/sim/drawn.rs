@@ -9,7 +9,7 @@ use std::io::Write as _;
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "The plan of it, with all distributions and limits: docs/results/drawn-plan.md.\n\nExamples:\n  \
-                        pcc-lab sim drawn --shard 1/20 >drawn-1.csv\n  \
+                        pcc-lab sim drawn --shard 1/20 > drawn-1.csv\n  \
                         pcc-lab sim drawn --path 17 --seed 3 --commands"
 )]
 pub(super) struct Args {
