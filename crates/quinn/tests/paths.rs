@@ -122,7 +122,8 @@ impl Observer for Lost {
     }
 }
 
-/// One packet in fifty is late by 40 ms: more than the quarter of an RTT for which noq waits at first.
+/// One packet in fifty is late by 40 ms: more than the quarter of an RTT for which noq waits at first. Two of a connection are lost to
+/// it until it waits longer.
 #[test]
 fn over_noq_what_others_overtook_is_lost_to_noq_and_not_to_pcc() {
     let (path, time) = ("rate=10Mbit,rtt=100ms,buffer=250KB,reorder=2%:40ms", Duration::from_secs(6));
@@ -133,7 +134,7 @@ fn over_noq_what_others_overtook_is_lost_to_noq_and_not_to_pcc() {
         let achieved = run(noq_stack::pair(now, pcc_quic::PccConfig::from(core)), now, path, seed, time);
         (by_noq + achieved.declared_lost, by_pcc + lost.0.load(Ordering::Relaxed))
     });
-    assert!(by_noq > 100 && by_pcc * 20 < by_noq, "{by_noq} by noq, {by_pcc} by PCC");
+    assert!(by_noq > 8 && by_pcc * 4 < by_noq, "{by_noq} by noq, {by_pcc} by PCC");
 }
 
 /// Goodput of the simulator's PCC in Mbit/s, from half of the time on, without headers.
