@@ -72,6 +72,9 @@ pub mod side;
 #[path = "../../../crates/tunnel/src/target.rs"]
 #[allow(dead_code, unused_imports)]
 pub mod target;
+#[path = "../../../crates/perf/src/record/train.rs"]
+#[allow(dead_code, unused_imports)]
+pub mod train;
 #[path = "../../../crates/net/src/url.rs"]
 #[allow(dead_code, unused_imports)]
 pub mod url;
@@ -116,6 +119,9 @@ const PARSERS: &[(Parser, &[u8])] = &[
     (net::target_and_rule, b"10.0.0.0/8:*"),
     (rest::frames_of_http3, b"\x00\x02\x01\x03abc\x00\x40\x05hello\x21\x00"),
     (rest::report_of_a_test, rest::REPORT),
+    (rest::request_of_a_train, b"\x01\0\0\0\x07\0\0\0\x64\0\0\0\0\0\x0f\x42\x40"),
+    (rest::packet_of_a_train, b"R\0\0\0\x07\0\0\0\x64\0\0\0\0\0\x0f\x42\x40"),
+    (rest::arrivals_of_a_train, b"\x00\x05\x02\x80\x01"),
     (
         rest::header_of_ip,
         b"\x45\x02\x00\x28\x01\x02\x40\x00\x40\x06\xff\xff\x0a\x00\x00\x01\x0a\x00\x00\x02\x01\x02\x03\x04",

@@ -3,6 +3,7 @@
 use crate::frames::Frames;
 use crate::ip;
 use crate::side::{STREAMS_LISTED, heard};
+use crate::train::{self, Train};
 
 pub(crate) const REPORT: &[u8] = br#"{"at_us":9,"received":5,"received_us":[1,2],"mtu":1200,"streams":[[0,1],[4,2]],
 "cpu":{"user_us":1},"algorithm":"pcc","pcc":{"state":"Starting","rate_bps":1e6,"loss":0.5,"limited_by":"none"}}"#;
@@ -25,6 +26,25 @@ pub(crate) fn report_of_a_test(bytes: &[u8]) -> bool {
     let words = [Some(side.algorithm), side.pcc.map(|pcc| pcc.state)];
     assert!(words.into_iter().flatten().all(|word| word.len() <= 32 && !word.contains(char::is_control)));
     true
+}
+
+/// A train that is asked for is one that both ends bear.
+pub(crate) fn request_of_a_train(bytes: &[u8]) -> bool {
+    let Some((is_down, number, train)) = bytes.first_chunk().and_then(Train::requested) else { return false };
+    assert!(train.is_bearable());
+    assert_eq!(Train::requested(&train.request(is_down, number)), Some((is_down, number, train)));
+    true
+}
+
+pub(crate) fn packet_of_a_train(bytes: &[u8]) -> bool {
+    train::read(bytes).is_some_and(|(_, _, at)| at >= 0.0)
+}
+
+/// However many there are, none is of another train.
+pub(crate) fn arrivals_of_a_train(bytes: &[u8]) -> bool {
+    let arrived = train::arrivals_read(bytes, 20);
+    assert_eq!(arrived.len(), 20);
+    arrived.iter().flatten().count() > 0
 }
 
 /// A packet that is marked is of the same flow.

@@ -173,7 +173,7 @@ impl Client<'_> {
         send.write_all(&train.request(false, self.trains)).await?;
         let _ = gap(&mut recv).await?;
         let (connection, number, epoch) = (self.connection.clone(), self.trains, self.epoch);
-        let sending = tokio::task::spawn_blocking(move || train::send(&connection, number, train, epoch));
+        let sending = tokio::task::spawn_blocking(move || super::sending::send(&connection, number, train, epoch));
         // The connection's end is noticed by what follows.
         let left = self.hearing(async { Ok(sending.await.unwrap_or_default()) }).await?;
         send.finish()?;

@@ -7,6 +7,7 @@
 //! | file | what it answers |
 //! |---|---|
 //! | `train` | a train, a packet of it, and how both are written on the wire |
+//! | `sending` | a train leaves, each datagram at its time |
 //! | `course` | which train comes next |
 //! | `figures` | what the trains say of one direction |
 //! | `delays` | the distribution of delays of packets that hold each other up |
@@ -19,6 +20,7 @@ pub mod course;
 mod delays;
 pub mod figures;
 mod listener;
+mod sending;
 pub(crate) mod server;
 pub mod train;
 

@@ -102,7 +102,7 @@ impl Client<'_> {
         let path = self.connection.path_stats(PathId::ZERO).unwrap_or_default();
         self.before = Some((train.rate().bytes_per_sec(), path.sent_packets, path.lost_packets));
         let (connection, epoch) = (self.connection.clone(), self.epoch);
-        let left = tokio::task::spawn_blocking(move || train::send(&connection, number, train, epoch)).await;
+        let left = tokio::task::spawn_blocking(move || super::sending::send(&connection, number, train, epoch)).await;
         counter.sent(left.map_or(0, |left| left.len() as u64) * WIRE.get());
         send.finish()?;
         Ok(())

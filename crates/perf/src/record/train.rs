@@ -1,8 +1,7 @@
 //! A train: datagrams of one size, evenly spaced.
 
-use noq::Connection;
 use pcc::units::{Bytes, Rate};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Payload of each datagram: every path of QUIC carries it, and no two share a packet. Unit: bytes.
 pub const PAYLOAD: usize = 1150;
@@ -105,7 +104,7 @@ pub struct Heard {
 const MARK: u8 = b'R';
 
 /// A datagram.
-fn datagram(number: u32, place: u32, at: Duration) -> bytes::Bytes {
+pub(super) fn datagram(number: u32, place: u32, at: Duration) -> bytes::Bytes {
     let mut datagram = Vec::with_capacity(PAYLOAD);
     datagram.push(MARK);
     datagram.extend(number.to_be_bytes());
@@ -123,37 +122,6 @@ pub(super) fn read(datagram: &[u8]) -> Option<(u32, u32, f64)> {
     let at = u64::from_be_bytes(*rest.first_chunk()?);
     Some((u32::from_be_bytes(*number), u32::from_be_bytes(*place), at as f64 * 1e-9))
 }
-
-/// Sends a train, and tells when each datagram left, counted from `epoch`. Blocks: a thread that sleeps wakes within a tenth of a
-/// millisecond, where an asynchronous timer counts whole ones.
-pub(super) fn send(connection: &Connection, number: u32, train: Train, epoch: Instant) -> Vec<f64> {
-    let begun = Instant::now();
-    let (mut left, mut latest) = (Vec::new(), Duration::ZERO);
-    for place in 0..train.packets {
-        let due = train.gap.saturating_mul(place).max(latest + train.gap.mul_f64(CATCHING_UP));
-        let early = due.saturating_sub(begun.elapsed());
-        if early > SPIN {
-            std::thread::sleep(early - SPIN / 2);
-        }
-        while begun.elapsed() < due {
-            std::hint::spin_loop();
-        }
-        let at = epoch.elapsed();
-        latest = begun.elapsed();
-        if connection.send_datagram(datagram(number, place, at)).is_err() || begun.elapsed() > LONGEST {
-            break;
-        }
-        left.push(at.as_secs_f64());
-    }
-    left
-}
-
-/// After a delay packets follow each other by at least this part of the gap. A calm train has half of the path's rate, so it catches
-/// up at that rate. A burst would overflow a small buffer, and its losses would pass for random ones.
-const CATCHING_UP: f64 = 0.5;
-
-/// Sleeps are late by about as much. The rest is waited for awake, which is half a processor at 100 Mbit/s.
-const SPIN: Duration = Duration::from_micros(60);
 
 /// The arrivals of a train as they travel back: places and microseconds, each as the difference to the one before, in
 /// variable-length integers (LEB128, zigzag for places).
