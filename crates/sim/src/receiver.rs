@@ -48,7 +48,7 @@ impl Receiver {
     }
 
     /// A packet arrived; true if for the first time. Its sender asks for an acknowledgement for so many packets. Here the
-    /// receiver knows half an RTT early: that number changes in steps of two, and hardly ever after start-up.
+    /// receiver knows half an RTT early. That number changes in steps of two, and an RTT changes it little.
     pub(crate) fn on_packet(&mut self, now: Timestamp, number: u64, is_marked: bool, asked: u32) -> bool {
         let in_order = self.ranges.largest().map_or(number == 0, |largest| number == largest + 1);
         if self.ranges.largest().is_none_or(|largest| number > largest) {

@@ -3,14 +3,16 @@
 use core::time::Duration;
 
 /// Acknowledgements of an interval. Each is a sample of the RTT, and with fewer the queue's growth is less certain. A CUBIC beside PCC
-/// on 100 Mbit/s and 30 ms with a tenth of a BDP has .46 with 32, .41 with 16 and .22 with 8.
+/// on 100 Mbit/s and 30 ms with a tenth of a BDP has .46 with 32, .41 with 16 and .22 with 8. That is
+/// `pcc-lab sim rate=100Mbit,rtt=30ms,buffer=0.1bdp --flows 'pcc:ackevery=4 cubic'`: an interval has 125 packets.
 const MOST: f64 = 32.0;
 /// At the least, where they wait, and where nobody says whether they do. On a way back of a hundredth of the forward rate more would
 /// fill its queue.
 const FEWEST: f64 = 8.0;
 /// An interval that is longer than half a base RTT has as many in that time.
 const FEWEST_OF_RTT: f64 = 2.0 * FEWEST;
-/// Each interval in which they did not wait has so many times more in the next: twofold in 35.
+/// Each interval in which they did not wait has so many times more in the next: twofold in 35. With
+/// 1.05 nothing differs by more than seeds do. Neither this nor [`WAITING`] was swept.
 const GROWTH: f64 = 1.02;
 /// They wait where the least that one of an interval was under way is longer than the least of all by this part of the base RTT.
 const WAITING: u32 = 8;

@@ -96,7 +96,7 @@ impl Client<'_> {
         self.judge_before();
         let most = self.best * FASTER;
         let most = self.limit.map_or(most, |limit| limit.bytes_per_sec().min(most));
-        let slowest = Duration::from_secs_f64(WIRE.get() as f64 / most);
+        let slowest = Rate::from_bytes_per_sec(most).time_for(WIRE);
         let train = Train { gap: train.gap.max(slowest.min(train::LONGEST / train.packets)), ..train };
         send.write_all(&(train.gap.as_nanos() as u64).to_be_bytes()).await?;
         let path = self.connection.path_stats(PathId::ZERO).unwrap_or_default();
