@@ -198,7 +198,6 @@ PCC_CALL int pcc_foresee(struct pcc_law *law)
 	forecast->half_buffer = probing->bottleneck.half_buffer;
 	forecast->base = pcc_level_base(&probing->level);
 	forecast->queue = probing->level.queue;
-	forecast->longest = n_max(forecast->queue, n_mul(N_TWO, forecast->half_buffer));
 	forecast->horizon = n_max(horizon, law->pair.seconds);
 	forecast->random =
 		pcc_priced_loss(&probing->losses, pcc_level_fullness(&probing->level));
@@ -216,20 +215,6 @@ PCC_CALL int pcc_foresee(struct pcc_law *law)
 	return 0;
 }
 
-/* What the bottleneck carries for all at the least: the most that it carried for us or,
- * beside others, what we send by our share of it.
- */
-PCC_CALL pcc_num pcc_carried_for_all(const struct pcc_law *law)
-{
-	pcc_num share;
-
-	PCC_NEEDS(law, N_ZERO);
-	if (!law->pair.shared)
-		return law->probing.most;
-	share = n_max(pcc_at_most(&law->probing.share), n_div(N_ONE, ASCENT_CROWD));
-	return n_max(n_div(law->pair.rate, share), law->probing.most);
-}
-
 /* Among how many equal senders the queue is at the most. */
 PCC_CALL pcc_num pcc_senders(const struct pcc_response *share)
 {
@@ -237,24 +222,16 @@ PCC_CALL pcc_num pcc_senders(const struct pcc_response *share)
 	return n_clamp(n_div(ASCENT_DOUBTFUL, pcc_at_least(share)), ASCENT_DOUBTFUL, ASCENT_CROWD);
 }
 
-/* Whether the queue is longer than so many of our kind would keep it. Each of them
- * has a packet in it now and then.
- */
+/* Whether the queue is longer than so many of our kind would keep it. */
 PCC_PART int pcc_is_long(struct pcc_law *law, const struct pcc_program *program)
 {
-	struct pcc_forecast *forecast;
-	pcc_num all, few, senders;
+	struct pcc_forecast *forecast = &law->forecast;
+	pcc_num senders = pcc_senders(&law->probing.share);
 
-	forecast = &law->forecast;
-	all = pcc_carried_for_all(law);
-	senders = pcc_senders(&law->probing.share);
-	few = n_div(n_mul(senders, law->path.packet), all);
-	if (!n_above(law->probing.level.queue, few))
-		return 0;
 	forecast->queue = law->probing.level.queue;
 	forecast->random = N_ZERO;
 	forecast->marked = N_ZERO;
-	return pcc_wants_less(forecast, program, n_div(all, senders));
+	return pcc_wants_less(forecast, program, n_div(law->probing.most, senders));
 }
 
 /* The best rate, with a floor under it where somebody fills the queue. The floor holds as far as the
@@ -319,8 +296,8 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 {
 	struct pcc_probing *probing;
 	struct pcc_pair *pair;
-	pcc_num growth, stood;
-	u32 i, tested;
+	pcc_num growth;
+	u32 i;
 
 	PCC_NEEDS(law, 0);
 	probing = &law->probing;
@@ -328,17 +305,11 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	pcc_set_steps(law);
 	pcc_learn_growth(law);
 	law->report.excess_loss = pcc_losses_update(&probing->losses, pair);
-	pair->responds = n_above(pcc_at_least(&probing->share), N_ZERO);
 	pair->shared = n_less(pcc_at_most(&probing->share), ASCENT_ALONE);
 	growth = pcc_shrunk(pair->growth.mean, pair->growth.variance);
-	pair->stands = pcc_level_may_stand(pair);
 	if (!pcc_level_read(&probing->level, pair, growth))
 		return 0;
-	stood = n_min(probing->level.anchor_rate, probing->most);
-	tested = pcc_level_tested(&probing->level, pair, pcc_path_rtt(law), probing->first_trial);
-	if (tested == PCC_TESTED_PATH)
-		pcc_bottleneck_no_queue(&probing->bottleneck, stood);
-	if (tested != PCC_NOT_TESTED)
+	if (pcc_level_tested(&probing->level, pair, probing->first_trial))
 		return 0;
 	pair->since = N_ZERO;
 	if (n_known(probing->told_at))
@@ -366,22 +337,13 @@ PCC_CALL int pcc_note_others(struct pcc_law *law)
 	probing = &law->probing;
 	carried = n_min(law->pair.rate, probing->bottleneck.capacity);
 	ours = pcc_at_most(&probing->share);
-	shared = law->pair.shared && law->pair.responds &&
+	shared = law->pair.shared && n_above(pcc_at_least(&probing->share), N_ZERO) &&
 		 n_above(probing->level.queue, N_ZERO);
 	pcc_deviation_through(&probing->deviation, carried, ours, shared);
 	pcc_deviation_learn(&probing->deviation,
 			    n_sub(law->pair.least_rtt, pcc_level_base(&probing->level)),
 			    law->pair.since, carried, ours);
 	return 0;
-}
-
-/* Moves to this rate; what was learnt far from it counts less. */
-PCC_PART void pcc_go_to(struct pcc_law *law, pcc_num rate)
-{
-	pcc_num change = n_log(n_div(rate, law->rate));
-
-	pcc_response_fades(&law->probing.share, change);
-	law->rate = rate;
 }
 
 /* enum pcc_verdict. */
@@ -408,26 +370,20 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 			 n_mul(carried, n_add(N_ONE, law->pair.largest_step)));
 	probing->price = pcc_price_follow(probing->price, &probing->level);
 	dear = pcc_price_factor(probing->price, &probing->level, &law->forecast, program);
-	/* What may be the path's own is not dear. */
-	if (!law->pair.responds)
-		dear = n_max(dear, N_ONE);
 	best = n_mul(best, dear);
 	if (n_above(pcc_at_least(&probing->share), ASCENT_ALONE))
 		probing->most = n_mul(ASCENT_FORGETTING, probing->most);
+	else
+		pcc_level_wonder(&probing->level, &law->pair);
 	probing->most = n_max(probing->most, n_min(carried, law->pair.rate));
-	pcc_level_wonder(&probing->level, &law->pair);
-	best = pcc_above_floor(law, program, best);
-	/* What is in doubt is not acted on. */
-	if (probing->level.doubt != PCC_NO_DOUBT)
-		best = n_max(best, law->rate);
-	pcc_go_to(law, pcc_clamp(&law->path, best));
+	law->rate = pcc_clamp(&law->path, pcc_above_floor(law, program, best));
 	return PCC_WAIT;
 }
 
 /* The path stalled, or lost more than the utility bears: go on from this rate. */
 PCC_PART void pcc_probing_back_off(struct pcc_law *law, pcc_num rate)
 {
-	pcc_go_to(law, rate);
+	law->rate = rate;
 	pcc_forget_pairs(&law->probing);
 	law->probing.bottleneck.capacity = law->rate;
 	law->probing.bottleneck.headroom = N_ZERO;

@@ -43,7 +43,6 @@ struct pcc_outlook {
 	pcc_num lowest;
 	pcc_num highest;
 	pcc_num queue;
-	pcc_num longest;
 	pcc_num horizon;
 	pcc_num lost;
 	pcc_num marked;
@@ -88,11 +87,7 @@ PCC_PART pcc_num pcc_fair_meets(const struct pcc_outlook *outlook, pcc_num rewar
 		pcc_fair_step(horizon, linear, reward, &root);
 	queue = n_sub(n_square(root), N_ONE);
 	queue = n_add(outlook->queue, n_mul(queue, horizon));
-	if (n_less(queue, N_ZERO))
-		return n_div(reward, price);
-	if (n_above(queue, outlook->longest))
-		return n_div(reward, n_add(outlook->longest, price));
-	return root;
+	return n_less(queue, N_ZERO) ? n_div(reward, price) : root;
 }
 
 /* utility/fair.rs, Fair::best_response; NaN where it has none. */

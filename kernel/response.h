@@ -50,19 +50,6 @@ PCC_CALL int pcc_learn(struct pcc_response *response, pcc_num dx, pcc_num mean, 
 	return 0;
 }
 
-/* control/response.rs, Response::on_rate_change */
-PCC_CALL int pcc_response_fades(struct pcc_response *response, pcc_num dx)
-{
-	pcc_num kept = n_max(n_sub(N_ONE, n_mul(N_TWO, n_abs(dx))), N_ZERO);
-
-	PCC_NEEDS(response, 0);
-	response->xx = n_mul(response->xx, kept);
-	response->xy = n_mul(response->xy, kept);
-	response->yy = n_mul(response->yy, kept);
-	response->pairs = n_mul(response->pairs, kept);
-	return 0;
-}
-
 /* control/response.rs, Response::error */
 PCC_PART pcc_num pcc_response_error(const struct pcc_response *response)
 {
@@ -77,15 +64,11 @@ PCC_PART pcc_num pcc_response_error(const struct pcc_response *response)
 /* control/response.rs, Response::at_most */
 PCC_CALL pcc_num pcc_at_most(const struct pcc_response *response)
 {
-	pcc_num freedom, errors;
-
 	PCC_NEEDS(response, N_INFINITY);
-	freedom = n_sub(response->pairs, N_ONE);
-	if (!n_above(response->xx, N_ZERO) || !n_above(freedom, N_ZERO))
+	if (!n_above(response->xx, N_ZERO))
 		return N_INFINITY;
-	errors = n_div(n_ratio(6, 1), n_mul(freedom, n_sqrt(freedom)));
-	errors = n_mul(n_add(N_TWO, errors), pcc_response_error(response));
-	return n_add(n_div(response->xy, response->xx), errors);
+	return n_add(n_div(response->xy, response->xx),
+		     n_mul(N_TWO, pcc_response_error(response)));
 }
 
 /* control/response.rs, Response::at_least, with two errors */

@@ -31,17 +31,6 @@ PCC_PART void pcc_bottleneck_new(struct pcc_bottleneck *bottleneck, pcc_num capa
 	bottleneck->half_buffer = n_div(queue, N_TWO);
 }
 
-/* What was taken for a queue was none: this rate was carried, and that less of it was
- * sent since is no sign of less.
- */
-PCC_PART void pcc_bottleneck_no_queue(struct pcc_bottleneck *bottleneck, pcc_num rate)
-{
-	if (!n_above(rate, bottleneck->capacity))
-		return;
-	bottleneck->capacity = rate;
-	bottleneck->variance = BOTTLENECK_UNSURE;
-}
-
 /* What was carried, in ln x, where so much was lost of what was sent. What overflows was
  * full: until it was, it grew by no more than what has been lost since, however little few
  * RTTs tell of that.

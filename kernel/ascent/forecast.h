@@ -22,11 +22,8 @@ struct pcc_forecast {
 	pcc_num half_buffer;
 	/* RTT without a queue. */
 	pcc_num base;
-	/* Queueing delay when the next rate begins to act, after all that is on
-	 * its way, and the longest that it is known to become.
-	 */
+	/* Queueing delay when the next rate begins to act, after all that is on its way. */
 	pcc_num queue;
-	pcc_num longest;
 	/* How long the next rate acts before what comes of it is known. */
 	pcc_num horizon;
 	/* By how much the probes let the queue swing. */
@@ -43,8 +40,8 @@ struct pcc_forecast {
 	/* The queue stays as long as it is, whatever we do. */
 	u32 stands;
 	u32 reserved;
-	/* Of what is evaluated: pcc_overflow, and the deviation behind the queue of the report. */
-	pcc_num overflow;
+	/* Of what is evaluated: pcc_room, and the deviation behind the queue of the report. */
+	pcc_num room;
 	pcc_num varied;
 	/* What to evaluate, and with what. */
 	struct pcc_report report;
@@ -66,26 +63,14 @@ PCC_CALL pcc_num pcc_queue_after(const struct pcc_forecast *forecast, pcc_num qu
 {
 	PCC_NEEDS(forecast, N_ZERO);
 	queue = n_add(queue, n_mul(pcc_growth_at(forecast, rate), seconds));
-	return n_clamp(queue, N_ZERO, forecast->longest);
+	return n_not_negative(queue);
 }
 
-/* How much longer the queue may become until what the faster probes add to it is lost. Half of
- * the longest queue is ours, since bursts of others have their place behind the other half. Once
- * the queue is longer than that, it is what is left. Unit: s.
- */
+/* control/ascent/forecast.rs, Forecast::room */
 PCC_PART pcc_num pcc_room(const struct pcc_forecast *forecast)
 {
-	pcc_num half = n_max(forecast->half_buffer, forecast->swing);
-
-	return n_min(half, n_sub(n_add(half, half), forecast->queue));
-}
-
-/* What a rate that lets the queue be loses because of the probes, as a share; as far as that is
- * negative, the queue may grow before anything is lost.
- */
-PCC_PART pcc_num pcc_overflow(const struct pcc_forecast *forecast)
-{
-	return n_div(n_sub(forecast->swing, pcc_room(forecast)), forecast->horizon);
+	return n_div(n_not_negative(n_sub(forecast->half_buffer, forecast->swing)),
+		     forecast->horizon);
 }
 
 /* What the reports at all rates behind any queue have in common. */
@@ -108,7 +93,7 @@ PCC_CALL int pcc_foresee_path(struct pcc_forecast *forecast)
 	report->packets_marked = n_to(n_mul(forecast->marked, n_from(FORECAST_PACKETS)));
 	report->rtt_samples = FORECAST_PACKETS;
 	report->previous = (struct pcc_previous){ N_UNKNOWN, N_UNKNOWN, N_UNKNOWN, N_UNKNOWN };
-	forecast->overflow = pcc_overflow(forecast);
+	forecast->room = pcc_room(forecast);
 	return 0;
 }
 
@@ -131,7 +116,7 @@ PCC_PART pcc_num pcc_foreseen(struct pcc_forecast *forecast, const struct pcc_pr
 	pcc_num growth, excess;
 
 	growth = pcc_growth_at(forecast, rate);
-	excess = n_not_negative(n_add(growth, forecast->overflow));
+	excess = n_not_negative(n_sub(growth, forecast->room));
 	report->target = rate;
 	report->achieved = rate;
 	report->excess_loss = excess;
@@ -165,29 +150,18 @@ PCC_PART int pcc_rising(struct pcc_forecast *forecast, const struct pcc_program 
 	return pcc_is_more(above, below) - pcc_is_more(below, above);
 }
 
-/* What is foreseen of rates within these. Behind a queue that stays what overflows does so at
- * any rate.
- */
+/* control/ascent/forecast.rs, Forecast::outlook */
 PCC_PART void pcc_look_out(const struct pcc_forecast *forecast, struct pcc_outlook *outlook,
 			   pcc_num low, pcc_num high)
 {
-	pcc_num overflow = pcc_overflow(forecast);
-
 	outlook->capacity = forecast->capacity;
 	outlook->lowest = low;
 	outlook->highest = high;
 	outlook->queue = forecast->queue;
-	outlook->longest = forecast->longest;
-	outlook->horizon = forecast->horizon;
+	outlook->horizon = forecast->stands ? N_ZERO : forecast->horizon;
 	outlook->lost = forecast->random;
 	outlook->marked = forecast->marked;
-	outlook->full = n_sub(N_ONE, overflow);
-	if (forecast->stands) {
-		outlook->horizon = N_ZERO;
-		outlook->lost = n_add(forecast->random, n_not_negative(overflow));
-		outlook->lost = n_min(outlook->lost, N_ONE);
-		outlook->full = N_INFINITY;
-	}
+	outlook->full = forecast->stands ? N_INFINITY : n_add(N_ONE, pcc_room(forecast));
 }
 
 /* What fair says itself; NaN of any other utility. */

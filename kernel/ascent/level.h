@@ -17,13 +17,6 @@ enum pcc_doubt_of_level {
 	PCC_TEST_RUNNING, /* the pair that begins with the probe `testing` is one */
 };
 
-/* What a test found: a queue, ours or somebody else's, or that the level is the path's. */
-enum pcc_tested_level {
-	PCC_NOT_TESTED,
-	PCC_TESTED_QUEUE,
-	PCC_TESTED_PATH,
-};
-
 /* All in seconds. */
 struct pcc_level {
 	/* The least RTT, and what a test found to be the path's own beyond it. */
@@ -46,8 +39,6 @@ struct pcc_level {
 	pcc_num anchor;
 	/* The level that is or will be tested. */
 	pcc_num doubted;
-	pcc_num tested;
-	pcc_num wait;
 	/* The latest reading: as far as it stands out of the noise, and by how
 	 * much readings are off, two errors.
 	 */
@@ -137,22 +128,13 @@ PCC_CALL int pcc_level_wonder(struct pcc_level *level, const struct pcc_pair *pa
 	PCC_NEEDS(level, 0);
 	PCC_NEEDS(pair, 0);
 	now = pcc_level_unfiltered(level);
-	/* What is gone before it was tested is none of the path's: at half of the rate it
-	 * would be as it was.
-	 */
-	if (n_less(level->last, pcc_level_nothing(pair))) {
-		level->doubted = N_ZERO;
-		if (level->doubt == PCC_TEST_WANTED)
-			level->doubt = PCC_NO_DOUBT;
-	}
 	if (n_less(now, n_mul(LEVEL_STILL_THERE, level->anchor)) ||
 	    n_less(now, pcc_level_nothing(pair)) ||
 	    n_above(pair->rate, level->anchor_rate)) {
 		level->anchor_rate = pair->rate;
 		level->anchor = now;
 	} else if (n_less(pair->rate, n_mul(LEVEL_SUSPICIOUS_FALL, level->anchor_rate)) &&
-		   level->doubt == PCC_NO_DOUBT &&
-		   n_above(pair->started, n_add(level->tested, level->wait))) {
+		   level->doubt == PCC_NO_DOUBT) {
 		level->doubt = PCC_TEST_WANTED;
 		level->doubted = now;
 	}
@@ -162,23 +144,6 @@ PCC_CALL int pcc_level_wonder(struct pcc_level *level, const struct pcc_pair *pa
 PCC_PART pcc_num pcc_moved(pcc_num from, pcc_num to, pcc_num weight)
 {
 	return n_add(from, n_mul(weight, n_sub(to, from)));
-}
-
-/* So much of the level is no queue. */
-PCC_PART void pcc_level_accept(struct pcc_level *level, pcc_num rate, pcc_num more)
-{
-	level->tolerance = n_add(level->tolerance, more);
-	level->anchor_rate = rate;
-	level->anchor = N_ZERO;
-}
-
-/* Whether a delay through which the queue grew so fast may stand still, as a path's does. */
-PCC_PART bool pcc_level_may_stand(const struct pcc_pair *pair)
-{
-	pcc_num least = n_mul(LEVEL_CERTAIN, n_sqrt(pair->growth.variance));
-	pcc_num moved = n_abs(pcc_shrunk(pair->growth.mean, pair->growth.variance));
-
-	return !n_above(moved, n_max(least, PAIR_TELLING_GROWTH));
 }
 
 /* Reads the level at the end of a pair through which the queue grew so fast. False if
@@ -218,51 +183,37 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 	return 1;
 }
 
-/* What the pair now resolved, which began with this probe, found if it was a test. If the
- * level is the path's, it stood at the anchor's rate already.
- */
-PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pair, pcc_num rtt,
-			      u32 probe)
+/* control/ascent/level.rs, Level::on_tested */
+PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pair, u32 probe)
 {
-	pcc_num before, after, enough, first_wait = n_mul(LEVEL_FIRST_WAIT, rtt);
+	pcc_num before, after;
 
 	PCC_NEEDS(level, 0);
 	PCC_NEEDS(pair, 0);
 	if (level->doubt != PCC_TEST_RUNNING)
-		return PCC_NOT_TESTED;
+		return 0;
 	if (level->testing != probe) {
 		/* One that left later: of the test's own nothing was heard. */
 		if ((u8)(probe - level->testing) < 127)
 			level->doubt = PCC_NO_DOUBT;
-		return PCC_NOT_TESTED;
+		return 0;
 	}
 	level->doubt = PCC_NO_DOUBT;
-	level->tested = pair->started;
 	before = level->doubted;
 	after = n_known(pair->least_rtt) ? n_sub(pair->least_rtt, pcc_level_base(level)) : before;
-	enough = n_max(n_mul(LEVEL_CERTAIN, level->noise), PAIR_RESOLUTION);
-	if (n_above(n_sub(before, after), enough)) {
-		level->wait = n_min(n_mul(N_TWO, level->wait), LEVEL_LONGEST_WAIT);
-		level->wait = n_max(level->wait, first_wait);
+	if (n_above(n_abs(n_sub(before, after)),
+		    n_max(n_mul(LEVEL_CERTAIN, level->noise), PAIR_RESOLUTION))) {
 		level->anchor_rate = n_mul(N_TWO, pair->rate);
 		level->anchor = n_not_negative(after);
-		return PCC_TESTED_QUEUE;
+	} else if (!n_less(pair->rate, n_mul(INTERVAL_ACHIEVED_SHARE, pair->target))) {
+		/* Where less was sent, a window held the sender back, and a window keeps its
+		 * queue at any rate.
+		 */
+		level->tolerance = n_add(level->tolerance, before);
+		level->anchor_rate = pair->rate;
+		level->anchor = N_ZERO;
 	}
-	level->wait = first_wait;
-	/* What was gone before the test says nothing of a path that is longer: that less was
-	 * sent was no mistake.
-	 */
-	if (n_at_most(before, N_ZERO))
-		return PCC_TESTED_QUEUE;
-	/* What rises at half of our rate is filled by somebody else. And where less was sent
-	 * than that, it was not the rate that kept it: a window keeps a queue as it is, at
-	 * any rate.
-	 */
-	if (n_above(n_sub(after, before), enough) || !pair->stands ||
-	    n_less(pair->rate, n_mul(INTERVAL_ACHIEVED_SHARE, pair->target)))
-		return PCC_TESTED_QUEUE;
-	pcc_level_accept(level, pair->rate, before);
-	return PCC_TESTED_PATH;
+	return 1;
 }
 
 #endif

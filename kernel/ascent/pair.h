@@ -74,12 +74,8 @@ struct pcc_pair {
 	pcc_num packet;
 	/* It left since more was tried for the last time. */
 	u32 fresh;
-	/* Whether the queue's growth certainly responds to our rate: then it is a queue. */
-	u32 responds;
 	/* Whether the queue certainly is not all ours. */
 	u32 shared;
-	/* Whether the level behind it may be the path's. */
-	u32 stands;
 	/* So many pairs of one RTT would have gone as far, and the largest step up from here. */
 	pcc_num pairs;
 	pcc_num largest_step;

@@ -32,7 +32,6 @@ PCC_PART pcc_num pcc_price_factor(pcc_num mean, const struct pcc_level *level,
 	    n_at_most(mean, level->queue_noise))
 		return N_ONE;
 	forecast->queue = mean;
-	forecast->longest = mean;
 	forecast->stands = 1;
 	wanted = pcc_climb(forecast, program, n_div(carried, ASCENT_DOUBLING),
 			   n_mul(carried, ASCENT_DOUBLING));

@@ -46,18 +46,14 @@ struct pcc_seen {
 	u32 reserved;
 };
 
-PCC_CALL pcc_num pcc_cubic_window(const struct pcc_rival *rival, pcc_num rtt)
+PCC_CALL pcc_num pcc_cubic_window(const struct pcc_rival *rival)
 {
-	pcc_num k, cubic, reno;
+	pcc_num k;
 
 	PCC_NEEDS(rival, N_ZERO);
 	k = n_div(n_max(n_sub(rival->largest, rival->low), N_ZERO), RIVAL_C);
 	k = n_sub(rival->age, n_pow(k, n_ratio(1, 3)));
-	cubic = n_add(n_mul(RIVAL_C, n_mul(n_square(k), k)), rival->largest);
-	/* Never slower than Reno with the same decrease (RFC 9438 4.3). */
-	reno = n_div(n_mul(N_THREE, n_sub(N_ONE, RIVAL_BETA)), n_add(N_ONE, RIVAL_BETA));
-	reno = n_add(rival->low, n_div(n_mul(reno, rival->age), rtt));
-	return n_max(cubic, reno);
+	return n_add(n_mul(RIVAL_C, n_mul(n_square(k), k)), rival->largest);
 }
 
 /* Gives way after a loss, and then grows from a smaller window on. */
@@ -65,7 +61,7 @@ PCC_PART void pcc_rival_yields(struct pcc_rival *rival, const struct pcc_seen *s
 {
 	pcc_num drained = n_mul(N_TWO, seen->queue);
 
-	rival->largest = pcc_cubic_window(rival, seen->rtt);
+	rival->largest = pcc_cubic_window(rival);
 	rival->low = n_mul(rival->largest, RIVAL_BETA);
 	rival->age = N_ZERO;
 	rival->yields = n_add(n_mul(RIVAL_YIELD_RTTS, seen->rtt), drained);
@@ -119,7 +115,7 @@ PCC_CALL pcc_num pcc_rival_update(struct pcc_rival *rival, const struct pcc_seen
 	}
 	if (!rival->has_floor || n_less(rival->age, rival->yields))
 		return N_UNKNOWN;
-	return pcc_cubic_window(rival, seen->rtt);
+	return pcc_cubic_window(rival);
 }
 
 #endif

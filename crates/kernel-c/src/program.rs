@@ -14,7 +14,7 @@ unsafe extern "C" {
     fn pcc_lib_run(program: *const Program, measured: *const u64) -> u64;
     fn pcc_lib_utility(program: *const Program, report: *const Report) -> u64;
     fn pcc_lib_interpret(program: *const Program, report: *const Report) -> u64;
-    fn pcc_lib_best_response(program: *const Program, outlook: *const [u64; 9]) -> u64;
+    fn pcc_lib_best_response(program: *const Program, outlook: *const [u64; 8]) -> u64;
 }
 
 /// A program in the kernel's layout, which the kernel's C can run.
@@ -103,8 +103,8 @@ impl Program {
 
     /// As [`pcc::utility::Utility::best_response`].
     pub fn best_response(&self, outlook: &Outlook) -> Option<Rate> {
-        let Outlook { capacity, lowest, highest, queue, longest, horizon, lost, marked, full } = *outlook;
-        let outlook = [capacity, lowest, highest, queue, longest, horizon, lost, marked, full].map(f64::to_bits);
+        let Outlook { capacity, lowest, highest, queue, horizon, lost, marked, full } = *outlook;
+        let outlook = [capacity, lowest, highest, queue, horizon, lost, marked, full].map(f64::to_bits);
         // SAFETY: both live through the call, and `struct pcc_outlook` is these numbers in this order.
         let rate = f64::from_bits(unsafe { pcc_lib_best_response(self, &raw const outlook) });
         (!rate.is_nan()).then(|| Rate::from_bytes_per_sec(rate))

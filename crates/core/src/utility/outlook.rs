@@ -15,8 +15,6 @@ pub struct Outlook {
     pub highest: f64,
     /// Queueing delay when the next rate begins to act.
     pub queue: f64,
-    /// The longest that the queueing delay becomes.
-    pub longest: f64,
     /// How long the next rate acts; zero where the queue stays as long as it is, whatever the sender does.
     pub horizon: f64,
     /// Share that is lost at any rate.
@@ -28,7 +26,7 @@ pub struct Outlook {
 }
 
 impl Outlook {
-    /// The queueing delay after the horizon at this share of the capacity, before its bounds. Unit: s.
+    /// The queueing delay after the horizon at this share of the capacity, which is none where this is below it. Unit: s.
     pub fn queue_at(&self, share: f64) -> f64 {
         self.queue + (share - 1.0) * self.horizon
     }

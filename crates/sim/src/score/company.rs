@@ -149,7 +149,7 @@ const OTHERS: &[Row] = &[
     losing("15 PCC, 1/10 BDP, of CUBIC's", TENTH, "pcc*15:start=random:0..1s"),
     losing("20 on 10 Mbit/s, of CUBIC's", "rate=10Mbit,rtt=50ms,buffer=62KB", "pcc*20:start=random:0..1s")
         .long([30, 60], [2, 10])
-        .today(5.7),
+        .today(5.8),
     web("files beside PCC, 1/4 BDP", "rate=50Mbit,rtt=40ms,buffer=0.25bdp", Completion)
         .long([22, 22], [2, 10])
         .today(3.0),
@@ -160,7 +160,8 @@ const OTHERS: &[Row] = &[
     web("p95 there", "rate=50Mbit,rtt=40ms,buffer=4bdp", CompletionP95),
     row("46", "2 PCC, loss 9 %", LOSSY[0], "pcc*2:start=random:0..2s", JainLate(1), [0.9, 0.95])
         .worst()
-        .long([30, 60], [2, 10]),
+        .long([30, 60], [2, 10])
+        .today(0.84),
     row("46", "10 PCC, loss 4 %", LOSSY[1], "pcc*10:start=random:0..2s", JainLate(1), [0.9, 0.95])
         .worst()
         .long([30, 60], [0, 10]),

@@ -260,8 +260,8 @@ pub(super) const ROWS: &[Row] = &[
     row("27", "no more, 4 BDP", "clean,buffer=1.5MB", CUBIC, LastPart, [0.60, 0.60])
         .most()
         .long([30, 60], [12, 12])
-        .today(0.82),
-    row("27", "no more, 1 BDP", "clean", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [6, 6]).today(0.68),
+        .today(0.85),
+    row("27", "no more, 1 BDP", "clean", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [6, 6]).today(0.72),
     row("27", "no more, 1/4 BDP", "clean,buffer=94KB", CUBIC, LastPart, [0.60, 0.60])
         .most()
         .long([30, 60], [8, 8])

@@ -33,23 +33,16 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
         "Our share of the queue",
         &[
             ("at-best", "Changes of growth may be known better than 0.002 s/s."),
-            ("far", "What was learnt at a rate far away counts in full."),
             ("unexplained", "The scatter of pairs does not count as an error of our share."),
-            ("few-pairs", "Few pairs are as sure of their scatter as many."),
         ],
     ),
     (
         "The level of the queue",
         &[
             ("test", "No pair at half of the rate asks whether a standing delay is a queue or the path's."),
-            ("hold", "A level in doubt lowers the rate."),
-            ("unpriced", "A level that does not certainly answer to our rate has a mean price."),
-            ("waits", "A test that found a queue is repeated at once."),
-            ("gone", "What is gone before it was tested may still be the path's."),
+            ("alone", "Who certainly is alone tests too."),
             ("rises", "A level that rises in a test may be the path's."),
-            ("stands", "A level that moves in a test may be the path's."),
             ("window", "A test in which a window held the sender back counts."),
-            ("restores", "A test that finds the path's delay does not restore the rate from before."),
             ("shorter", "A base RTT that a test raised is never lowered."),
             ("grown", "The level is the least RTT of the probe, not that at its end."),
             ("residual", "How far RTT samples lie from the line through them is no noise."),
@@ -99,9 +92,7 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
         &[
             ("on-its-way", "Probes in flight are not foreseen."),
             ("pair-s-time", "The forecast looks an RTT ahead, even if a pair takes longer."),
-            ("longest", "The foreseen queue may become longer than any that was seen."),
             ("overflows", "No loss is foreseen."),
-            ("room-left", "Room in the buffer is half of it, even where less is left."),
             ("price", "Only the momentary queue has a price, not the mean queue."),
             ("unusual", "A moment's queue counts in full in the mean."),
             ("noisy-price", "A mean queue within the noise has a price."),
@@ -112,9 +103,7 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
         &[
             ("rival", "No floor is put under the rate beside a sender that fills the queue."),
             ("forgetting", "The most that was carried is never forgotten."),
-            ("packets", "A queue of less than a packet a sender may be a rival's."),
             ("senders", "A queue is a rival's only if it is longer than the largest crowd would keep it."),
-            ("beside", "What others send is not counted in what the bottleneck carries."),
             ("stays", "A rival is one only while the queue certainly is not all ours."),
             ("yields", "The floor does not give way after a loss."),
             ("drained", "A queue that drains while the floor gives way does not end it."),
@@ -122,7 +111,6 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
             ("returns", "A queue that grows again does not bring the floor back early."),
             ("answered", "A queue that grows brings the floor back at once, before others can have answered."),
             ("whole", "The floor that a growing queue brings back begins where it would after a loss."),
-            ("reno", "The floor grows as CUBIC's window alone, never as Reno's."),
             ("bears", "The floor holds even where the utility does not bear the loss."),
             ("standing", "The rival's queue does not count in the bytes in flight."),
         ],
@@ -137,22 +125,14 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
 ];
 
 /// Rules that are left out together: a mechanism each, or rules that stand in for one another.
-pub(crate) const GROUPS: [(&str, &[&str]); 14] = [
-    ("the base-RTT test", &["hold", "unpriced", "waits", "gone", "rises", "stands", "window", "restores"]),
-    ("its guards", &["gone", "rises", "stands", "window", "restores"]),
-    ("its moments", &["hold", "unpriced", "waits"]),
-    ("a test repeated, a level in doubt", &["waits", "hold"]),
-    ("what holds and costs nothing", &["hold", "unpriced"]),
-    (
-        "buffer, forecast and price",
-        &["buffer", "longest", "room-left", "unusual", "one-packet", "pacer", "far", "few-pairs"],
-    ),
-    ("our share", &["far", "few-pairs"]),
+pub(crate) const GROUPS: [(&str, &[&str]); 9] = [
+    ("the base-RTT test's guards", &["rises", "window"]),
+    ("buffer and price", &["buffer", "unusual", "one-packet", "pacer"]),
     ("noise", &["jitter", "unusual", "pacer", "one-packet", "quiet"]),
     ("whose losses and marks are", &["nobodys", "nobodys-marks"]),
     ("the odds before any evidence", &["rare", "full"]),
     ("the evidence", &["rates", "queues"]),
     ("the evidence's errors", &["best-slope", "others", "remembered"]),
-    ("the rival", &["forgetting", "packets", "beside", "yields", "reno", "bears"]),
+    ("the rival", &["forgetting", "yields", "bears"]),
     ("falls and returns", &["falls", "returns", "answered", "whole"]),
 ];

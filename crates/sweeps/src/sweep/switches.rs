@@ -1,7 +1,7 @@
 //! Where a copy of the core asks whether a rule is left out: each text stands in its file exactly once.
 
 /// Files below `crates/core/src`, what they say, and what the copy says instead. `crate::off("RULE")` is true where the rule is off.
-pub(crate) const SWITCHES: [(&str, &str, &str); 84] = [
+pub(crate) const SWITCHES: [(&str, &str, &str); 74] = [
     (
         "control/law.rs",
         "const fn measures_by_trains(&self) -> bool {\n        matches!(self, Self::Ascent(_))",
@@ -85,49 +85,14 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 84] = [
         "variance: change.variance.max(if crate::off(\"at-best\") { 0.0 } else { TELLING_GROWTH * TELLING_GROWTH })",
     ),
     (
-        "control/ascent/mod.rs",
-        "self.probing.share.on_rate_change(change);",
-        "self.probing.share.on_rate_change(if crate::off(\"far\") { 0.0 } else { change });",
-    ),
-    (
         "control/response.rs",
         "((unexplained / (self.pairs - 1.0).max(1.0)).max(1.0) / self.xx).sqrt()",
         "(if crate::off(\"unexplained\") { 1.0 } else { (unexplained / (self.pairs - 1.0).max(1.0)).max(1.0) } / self.xx).sqrt()",
     ),
     (
-        "control/response.rs",
-        "let errors = ERRORS + 6.0 *",
-        "let errors = ERRORS + if crate::off(\"few-pairs\") { 0.0 } else { 6.0 } *",
-    ),
-    (
-        "control/ascent/mod.rs",
-        "level.in_doubt() {",
-        "level.in_doubt() && !crate::off(\"test\") && !crate::off(\"hold\") {",
-    ),
-    (
         "control/ascent/probing.rs",
         "        self.level.begin_pair(self.trial)",
         "        if crate::off(\"test\") { 1.0 } else { self.level.begin_pair(self.trial) }",
-    ),
-    (
-        "control/ascent/mod.rs",
-        "let best = best * if told.responds {",
-        "let best = best * if told.responds || crate::off(\"unpriced\") {",
-    ),
-    (
-        "control/ascent/level.rs",
-        "if after - before > enough || !stands || pair.rate() < ACHIEVED_SHARE * pair.target() {",
-        "if after - before > enough && !crate::off(\"rises\")\n            || !stands && !crate::off(\"stands\")\n            || pair.rate() < ACHIEVED_SHARE * pair.target() && !crate::off(\"window\")\n        {",
-    ),
-    (
-        "control/ascent/level.rs",
-        "if self.last < nothing(pair) {",
-        "if self.last < nothing(pair) && !crate::off(\"gone\") {",
-    ),
-    (
-        "control/ascent/level.rs",
-        "at > self.tested + self.wait",
-        "at > self.tested + if crate::off(\"waits\") { 0.0 } else { self.wait }",
     ),
     (
         "control/ascent/level.rs",
@@ -143,11 +108,6 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 84] = [
         "control/ascent/level.rs",
         "unexpected.max(residual)",
         "unexpected.max(if crate::off(\"residual\") { 0.0 } else { residual })",
-    ),
-    (
-        "control/ascent/mod.rs",
-        "probing.bottleneck.on_no_queue(",
-        "probing.bottleneck.on_no_queue(if crate::off(\"restores\") { 0.0 } else { 1.0 } * ",
     ),
     (
         "control/ascent/loss.rs",
@@ -291,24 +251,9 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 84] = [
         "(self.config.horizon_rtts * rtt).max(if crate::off(\"pair-s-time\") { 0.0 } else { pair.seconds() })",
     ),
     (
-        "control/ascent/forecast.rs",
-        ".clamp(0.0, self.longest)",
-        ".clamp(0.0, if crate::off(\"longest\") { f64::MAX } else { self.longest })",
-    ),
-    (
-        "control/ascent/forecast.rs",
-        "(self.swing - self.room()) / self.horizon",
-        "if crate::off(\"overflows\") { -1e3 } else { (self.swing - self.room()) / self.horizon }",
-    ),
-    (
-        "control/ascent/forecast.rs",
-        "half.min(2.0 * half - self.queue)",
-        "half.min(if crate::off(\"room-left\") { half } else { 2.0 * half - self.queue })",
-    ),
-    (
         "control/ascent/mod.rs",
-        "let dear = asked.powf(self.config.price_gain);",
-        "let dear = if crate::off(\"price\") { 1.0 } else { asked.powf(self.config.price_gain) };",
+        "let best = best * asked.powf(self.config.price_gain);",
+        "let best = best * if crate::off(\"price\") { 1.0 } else { asked.powf(self.config.price_gain) };",
     ),
     (
         "control/ascent/price.rs",
@@ -323,16 +268,10 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 84] = [
         "probing.most *= if crate::off(\"forgetting\") { 1.0 } else { FORGETTING };",
     ),
     (
-        "control/ascent/mod.rs",
-        "let is_long = queue > senders * packet / all",
-        "let is_long = (queue > senders * packet / all || crate::off(\"packets\"))",
-    ),
-    (
         "control/ascent/probing.rs",
         "(DOUBTFUL / self.share.at_least(ERRORS))",
         "(DOUBTFUL / if crate::off(\"senders\") { 0.0 } else { self.share.at_least(ERRORS) })",
     ),
-    ("control/ascent/probing.rs", "let beside = if shared {", "let beside = if shared && !crate::off(\"beside\") {"),
     (
         "control/ascent/mod.rs",
         "(!endless.wants_less(utility, floor))",
@@ -361,7 +300,6 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 84] = [
         "low: cubic.largest, ..cubic",
         "low: if crate::off(\"whole\") { cubic.low } else { cubic.largest }, ..cubic",
     ),
-    ("control/ascent/rival.rs", "cubic.max(reno)", "cubic.max(if crate::off(\"reno\") { 0.0 } else { reno })"),
     ("control/ascent/rival.rs", "(shared || self.is_there())", "(shared || self.is_there() && !crate::off(\"stays\"))"),
     (
         "control/ascent/mod.rs",
@@ -369,6 +307,26 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 84] = [
         "deviation: if crate::off(\"deviation\") { 0.0 } else { probing.deviation.mean },",
     ),
     ("control/ascent/forecast.rs", "if rate > self.quiet {", "if rate > self.quiet || crate::off(\"quiet\") {"),
+    (
+        "control/ascent/level.rs",
+        "if (before - after).abs() > (CERTAIN",
+        "if (before - after).max(if crate::off(\"rises\") { 0.0 } else { after - before }) > (CERTAIN",
+    ),
+    (
+        "control/ascent/level.rs",
+        "} else if pair.rate() >= ACHIEVED_SHARE * pair.target() {",
+        "} else if pair.rate() >= ACHIEVED_SHARE * pair.target() || crate::off(\"window\") {",
+    ),
+    (
+        "control/ascent/forecast.rs",
+        "(self.half_buffer - self.swing).max(0.0) / self.horizon",
+        "if crate::off(\"overflows\") { 1e3 } else { (self.half_buffer - self.swing).max(0.0) / self.horizon }",
+    ),
+    (
+        "control/ascent/mod.rs",
+        "        } else {\n            probing.level.wonder(&told.pair);\n        }",
+        "        }\n        if probing.share.at_least(ERRORS) <= ALONE || crate::off(\"alone\") {\n            probing.level.wonder(&told.pair);\n        }",
+    ),
     (
         "lib.rs",
         "#![forbid(unsafe_code)]",

@@ -50,14 +50,6 @@ impl Bottleneck {
         self.headroom = 0.0;
     }
 
-    /// What was taken for a queue was none: this rate was carried, and that less of it was sent since is no sign of less.
-    pub(super) fn on_no_queue(&mut self, rate: f64) {
-        if rate > self.capacity {
-            self.capacity = rate;
-            self.variance = UNSURE;
-        }
-    }
-
     /// The next pair does not follow the latest one.
     pub(super) const fn interrupt(&mut self) {
         self.scatter.interrupt();
@@ -312,15 +304,6 @@ mod tests {
                 update(&mut bottleneck, &pair, NOTHING, (0.0, beyond, 0.0));
             }
             assert!(finds.contains(&mbit(&bottleneck)), "{variance}: {bottleneck:?}");
-        }
-    }
-
-    #[test]
-    fn a_queue_that_was_none_restores_the_carried_rate() {
-        for (before, expected) in [(100.0, 100.0), (40.0, 60.0)] {
-            let mut bottleneck = at(60.0);
-            bottleneck.on_no_queue(before * 1e6 / 8.0);
-            assert!((mbit(&bottleneck) - expected).abs() < 1e-9, "{bottleneck:?}");
         }
     }
 

@@ -3,10 +3,10 @@
 //! The base RTT is the least that was seen. A path that became longer, or a radio that holds every packet back, looks like a
 //! queue that never empties. An experiment tells: where the rate fell and the level did not, one pair is sent at half the rate.
 //! A queue falls then, or rises where somebody else fills it. A delay that stays is the path's from then on, until the level is
-//! seen below it. A level that moves in a test is a queue. A level that responds to the rate is tested too: in a crowd all see it
-//! stand while their rates fall, and the tests drain it.
+//! seen below it. A level that certainly responds to our rate is tested too, unless it is all ours: in a crowd all see it stand while
+//! their rates fall, and the tests drain it.
 
-use super::pair::{Pair, RESOLUTION, TELLING_GROWTH, WEIGHT};
+use super::pair::{Pair, RESOLUTION, WEIGHT};
 use crate::control::response::{ERRORS, Estimate};
 use crate::interval::ACHIEVED_SHARE;
 
@@ -19,20 +19,16 @@ const STILL_THERE: f64 = 0.7;
 pub(super) const TELLING_PACKETS: f64 = 3.0;
 /// A longer level is tested, however large packets are: about the queue that `fair` keeps alone on 100 Mbit/s. Unit: s.
 pub(super) const TELLING: f64 = 0.0005;
-/// By so many standard errors a level fell in a test, or moves.
+/// By so many standard errors a level moved in a test.
 const CERTAIN: f64 = 3.0;
 /// Two errors of a reading: more than this is a radio's, not a host's or a wire's. Unit: s.
 const NOISY: f64 = 0.005;
-/// RTTs until a test that found a queue is repeated; then twice as many, up to [`LONGEST_WAIT`].
-const FIRST_WAIT: f64 = 5.0;
-/// Unit: s.
-const LONGEST_WAIT: f64 = 3.0;
 /// A queue of this, or of one RTT where that is less, is hardly told from none. Unit: s.
 const EMPTY: f64 = 0.002;
 /// The longest queue is forgotten by this each pair: half of it after 700.
 const FORGETTING: f64 = 0.999;
 crate::shared::shared_with_c!("LEVEL_" []
-    SUSPICIOUS_FALL, STILL_THERE, TELLING_PACKETS, TELLING, CERTAIN, NOISY, FIRST_WAIT, LONGEST_WAIT, EMPTY, FORGETTING
+    SUSPICIOUS_FALL, STILL_THERE, TELLING_PACKETS, TELLING, CERTAIN, NOISY, EMPTY, FORGETTING
 );
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -43,17 +39,6 @@ enum Doubt {
     Wanted(f64),
     /// The pair that begins with this probe is one.
     Testing(f64, u8),
-}
-
-/// What a test found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Tested {
-    /// The pair was none.
-    No,
-    /// The level is a queue, ours or somebody else's.
-    Queue,
-    /// It is the path's, and stood at this rate already: no bottleneck was busy then, or since. Unit: byte/s.
-    Path(f64),
 }
 
 /// What the RTT says of the queue. Unit: s.
@@ -93,8 +78,6 @@ pub(super) struct Level {
     /// The rate and the level that the present ones are compared with.
     anchor: (f64, f64),
     doubt: Doubt,
-    tested: f64,
-    wait: f64,
 }
 
 impl Level {
@@ -118,11 +101,6 @@ impl Level {
     /// Two errors of a reading. Unit: s.
     pub(super) fn noise(&self) -> f64 {
         ERRORS * self.noise
-    }
-
-    /// Whether a test is wanted or under way.
-    pub(super) fn in_doubt(&self) -> bool {
-        self.doubt != Doubt::None
     }
 
     /// The next reading does not follow the latest one.
@@ -173,61 +151,36 @@ impl Level {
 
     /// Asks for a test if the rate fell and the level, if it is not nothing, did not.
     pub(super) fn wonder(&mut self, pair: &Pair) {
-        let (rate, at) = (pair.rate(), pair.second.started.as_secs_f64());
+        let (rate, now) = (pair.rate(), self.unfiltered());
         let (before, level) = self.anchor;
-        let now = self.unfiltered();
-        // What is gone before it was tested was a queue: a path's delay would have stayed.
-        if self.last < nothing(pair) {
-            self.doubt = match self.doubt {
-                Doubt::Testing(_, probe) => Doubt::Testing(0.0, probe),
-                _ => Doubt::None,
-            };
-        }
         if now < STILL_THERE * level || now < nothing(pair) || rate > before {
             self.anchor = (rate, now);
-        } else if rate < SUSPICIOUS_FALL * before && self.doubt == Doubt::None && at > self.tested + self.wait {
+        } else if rate < SUSPICIOUS_FALL * before && self.doubt == Doubt::None {
             self.doubt = Doubt::Wanted(now);
         }
     }
 
-    /// What the pair that began with this probe found, if it was a test. Only a level that `stands` may be the path's.
-    pub(super) fn on_tested(&mut self, probe: u8, pair: &Pair, stands: bool, rtt: f64) -> Tested {
-        let Doubt::Testing(before, tested) = self.doubt else { return Tested::No };
+    /// Whether the pair that began with this probe was a test. What stands in one is the path's.
+    pub(super) fn on_tested(&mut self, probe: u8, pair: &Pair) -> bool {
+        let Doubt::Testing(before, tested) = self.doubt else { return false };
         if tested != probe {
             // A later pair: nothing of the test came back.
             if probe.wrapping_sub(tested) < u8::MAX / 2 {
                 self.forget_test();
             }
-            return Tested::No;
+            return false;
         }
         self.doubt = Doubt::None;
-        self.tested = pair.second.started.as_secs_f64();
         let after = pair.least_rtt().map_or(before, |least| least - self.base());
-        let enough = (CERTAIN * self.noise).max(RESOLUTION);
-        if before - after > enough {
-            self.wait = (2.0 * self.wait).min(LONGEST_WAIT).max(FIRST_WAIT * rtt);
+        if (before - after).abs() > (CERTAIN * self.noise).max(RESOLUTION) {
             self.anchor = (2.0 * pair.rate(), after.max(0.0));
-            return Tested::Queue;
+        } else if pair.rate() >= ACHIEVED_SHARE * pair.target() {
+            // Where less was sent, a window held the sender back, and a window keeps its queue at any rate.
+            self.tolerance += before;
+            self.anchor = (pair.rate(), 0.0);
         }
-        self.wait = FIRST_WAIT * rtt;
-        // Nothing was left to test.
-        if before <= 0.0 {
-            return Tested::Queue;
-        }
-        // What rises at half of our rate is filled by somebody else. Where less than that was sent, a window held the sender back,
-        // and a window keeps its queue at any rate.
-        if after - before > enough || !stands || pair.rate() < ACHIEVED_SHARE * pair.target() {
-            return Tested::Queue;
-        }
-        self.tolerance += before;
-        let (rate, _) = core::mem::replace(&mut self.anchor, (pair.rate(), 0.0));
-        Tested::Path(rate)
+        true
     }
-}
-
-/// Whether a delay that grew so fast may be one that stands still, as a path's does.
-pub(super) fn may_stand(growth: Estimate) -> bool {
-    growth.shrunk().abs() <= (CERTAIN * growth.error()).max(TELLING_GROWTH)
 }
 
 /// A level below this changes no rate, and is not tested. A higher one must be, or a path that became longer would be a queue for
@@ -276,7 +229,7 @@ mod tests {
             let pair = pair(*at, rate * share, |_| 0.0, |_| queue);
             *at += 1;
             reading = level.read(&pair, 0.0).unwrap();
-            if level.on_tested(probe, &pair, true, RTT) == Tested::No {
+            if !level.on_tested(probe, &pair) {
                 level.wonder(&pair);
             }
         }
@@ -332,7 +285,7 @@ mod tests {
             first: Box::new(Report { duration: 10 * slow.first.duration, ..(*slow.first).clone() }),
             second: Box::new(Report { duration: 10 * slow.second.duration, ..(*slow.second).clone() }),
         };
-        assert_eq!(level.on_tested(6, &long, true, RTT), Tested::Queue);
+        assert!(level.on_tested(6, &long));
         assert!(!level.is_raised(), "{level:?}");
     }
 
@@ -376,11 +329,9 @@ mod tests {
         level.doubt = Doubt::Wanted(0.02);
         assert_eq!(level.begin_pair(6).to_bits(), 0.5_f64.to_bits());
         let before = pair(0, 80.0, |_| 0.0, |_| 0.02);
-        assert_eq!(level.on_tested(4, &before, true, RTT), Tested::No, "it left before");
+        assert!(!level.on_tested(4, &before), "it left before");
         assert!(!level.is_raised() && level.begin_pair(8).to_bits() == 1.0_f64.to_bits());
-        level.anchor = (12.0e6, 0.02);
-        let found = level.on_tested(6, &pair(1, 40.0, |_| 0.0, |_| 0.02), true, RTT);
-        assert_eq!(found, Tested::Path(12.0e6), "the rate at which it stood before");
+        assert!(level.on_tested(6, &pair(1, 40.0, |_| 0.0, |_| 0.02)));
         assert!(level.is_raised(), "{level:?}");
     }
 }

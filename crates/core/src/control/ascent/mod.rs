@@ -10,8 +10,7 @@
 //! move            r := where the utility of that report stops rising, within C(1 − back_off_max) .. C(1 + step)
 //! price           then 3 % an RTT towards the rate that the mean queue's price asks for
 //! rival           then not below a floor that grows as CUBIC's window does, while a rival fills the queue
-//! doubt           then not below r, while it is unclear whether the level is a queue or the path
-//! test            if r fell and the level did not: one pair at r/2; a queue falls, a longer path does not
+//! test            if r fell, the level did not, and others may be there: one pair at r/2; a queue falls, a longer path does not
 //! ```
 //!
 //! C is the rate that the bottleneck carries for us, h the headroom beyond it, the level the queueing delay. A pair's results
@@ -38,7 +37,7 @@ use crate::units::Rate;
 use core::time::Duration;
 use deviation::Look;
 use forecast::Forecast;
-use level::{Reading, Tested, may_stand};
+use level::Reading;
 use pair::{Carried, Pair, RESOLUTION};
 use probing::{Launched, Probing};
 use rival::Seen;
@@ -120,8 +119,6 @@ struct Told {
     excess: f64,
     /// Loss rate above random loss.
     beyond: Estimate,
-    /// Whether the queue's growth certainly responds to our rate: then it is a queue.
-    responds: bool,
     /// Whether the queue certainly is not all ours.
     shared: bool,
     queue: Reading,
@@ -166,31 +163,21 @@ impl Ascent {
         let lowest = carried * (1.0 - self.config.back_off_max);
         let best = forecast.best_rate(utility, lowest, carried * (1.0 + told.largest_step));
         let asked = probing.price.follow(probing.level.unfiltered(), told.queue.noise, &forecast, utility);
-        let dear = asked.powf(self.config.price_gain);
-        // A level that may be the path's own has no price.
-        let best = best * if told.responds { dear } else { dear.max(1.0) };
+        let best = best * asked.powf(self.config.price_gain);
         if probing.share.at_least(ERRORS) > ALONE {
             probing.most *= FORGETTING;
+        } else {
+            probing.level.wonder(&told.pair);
         }
         probing.most = probing.most.max(carried.min(told.pair.rate()));
-        probing.level.wonder(&told.pair);
         let floor = self.floor(&told, &forecast, utility, path);
-        let best = floor.map_or(best, |floor| best.max(floor));
-        // A level in doubt does not lower the rate.
-        Some(if self.probing.level.in_doubt() { best.max(self.rate.bytes_per_sec()) } else { best })
+        Some(floor.map_or(best, |floor| best.max(floor)))
     }
 
     /// The largest step up in the time of so many pairs of one RTT: as far as those would have gone, up to a doubling.
     fn largest_step(&self, pairs: f64) -> f64 {
         let one = 1.0 + self.config.step_max;
         one.powf(pairs).min(one.max(DOUBLING)) - 1.0
-    }
-
-    /// Moves to this rate; what was learnt far from it counts less.
-    fn go_to(&mut self, rate: Rate) {
-        let change = (rate.bytes_per_sec() / self.rate.bytes_per_sec()).ln();
-        self.probing.share.on_rate_change(change);
-        self.rate = rate;
     }
 
     /// Takes in a pair that ended with this probe; `None` if nothing is known of the queue after it.
@@ -200,19 +187,13 @@ impl Ascent {
         let probing = &mut self.probing;
         let (growth, carried) = (probing.growth(&pair), pair.carried());
         let excess = probing.loss.update(&pair);
-        let responds = probing.share.at_least(ERRORS) > 0.0;
         let queue = probing.level.read(&pair, growth.shrunk())?;
-        match probing.level.on_tested(trial.wrapping_sub(1), &pair, may_stand(growth), rtt(path)) {
-            Tested::No => {}
-            Tested::Queue => return None,
-            Tested::Path(rate) => {
-                probing.bottleneck.on_no_queue(rate.min(probing.most));
-                return None;
-            }
+        if probing.level.on_tested(trial.wrapping_sub(1), &pair) {
+            return None;
         }
         let (since, beyond) = (probing.since_told(&pair), probing.loss.beyond_random(&pair));
         let shared = probing.share.is_below(ALONE);
-        let told = Told { pair, fresh, since, carried, excess, beyond, responds, shared, queue, pairs, largest_step };
+        let told = Told { pair, fresh, since, carried, excess, beyond, shared, queue, pairs, largest_step };
         if probing.bottleneck.update(&told, self.config.epsilon) {
             probing.launched.iter_mut().for_each(|launched| launched.fresh = false);
         }
@@ -221,7 +202,7 @@ impl Ascent {
             above: told.pair.least_rtt()? - probing.level.base(),
             carried: told.pair.rate().min(probing.bottleneck.capacity()),
             ours: probing.share.at_most(),
-            shared: shared && responds && queue.level > 0.0,
+            shared: shared && probing.share.at_least(ERRORS) > 0.0 && queue.level > 0.0,
         });
         Some(told)
     }
@@ -229,14 +210,13 @@ impl Ascent {
     /// The path as the next rate will find it, after all that is on its way.
     fn foresee(&self, told: &Told, length: f64, path: &Path) -> Forecast {
         let (probing, pair, rtt) = (&self.probing, &told.pair, rtt(path));
-        let (loss, half_buffer) = (&probing.loss, probing.bottleneck.half_buffer);
+        let loss = &probing.loss;
         let marked = (pair.first.marked() + pair.second.marked()) / 2.0;
         let mut forecast = Forecast {
             capacity: probing.bottleneck.capacity(),
-            half_buffer,
+            half_buffer: probing.bottleneck.half_buffer,
             base: probing.level.base(),
             queue: told.queue.level,
-            longest: told.queue.level.max(2.0 * half_buffer),
             stands: false,
             horizon: (self.config.horizon_rtts * rtt).max(pair.seconds()),
             swing: self.config.epsilon * length,
@@ -256,11 +236,8 @@ impl Ascent {
     fn floor(&mut self, told: &Told, forecast: &Forecast, utility: Evaluate<'_>, path: &Path) -> Option<f64> {
         let (probing, queue) = (&mut self.probing, told.queue.level);
         let (packet, rtt) = (path.packet.get() as f64, rtt(path));
-        let all = probing.carried_for_all(told.pair.rate(), told.shared);
-        // Each of them has a packet in the queue now and then.
-        let senders = probing.senders();
-        let is_long = queue > senders * packet / all
-            && Forecast { queue, random: 0.0, marked: 0.0, ..*forecast }.wants_less(utility, all / senders);
+        let part = probing.most / probing.senders();
+        let is_long = Forecast { queue, random: 0.0, marked: 0.0, ..*forecast }.wants_less(utility, part);
         let window = probing.rival.update(Seen {
             since: told.since,
             rtt,
@@ -313,7 +290,7 @@ impl RateControl for Ascent {
         if report.app_limited {
             self.probing.interrupt();
         } else if let Some(best) = self.on_probe(trial, report, utility, path) {
-            self.go_to(path.clamp(Rate::from_bytes_per_sec(best)));
+            self.rate = path.clamp(Rate::from_bytes_per_sec(best));
         }
         Verdict::Wait
     }
@@ -327,7 +304,7 @@ impl RateControl for Ascent {
     }
 
     fn back_off(&mut self, rate: Rate) {
-        self.go_to(rate);
+        self.rate = rate;
         self.probing.forget_pairs();
         self.probing.bottleneck.on_back_off(rate.bytes_per_sec());
     }

@@ -36,7 +36,7 @@ impl Price {
             return 1.0;
         }
         let (carried, queue) = (forecast.capacity, self.mean);
-        let standing = Forecast { queue, longest: queue, stands: true, ..*forecast };
+        let standing = Forecast { queue, stands: true, ..*forecast };
         standing.best_rate(utility, carried / DOUBLING, carried * DOUBLING) / carried
     }
 }

@@ -120,13 +120,6 @@ impl Probing {
         (DOUBTFUL / self.share.at_least(ERRORS)).clamp(DOUBTFUL, CROWD)
     }
 
-    /// What the bottleneck carries for all at the least: the most that it carried for us or, beside others, what we send by our
-    /// share of it, as far as that is told from a crowd's. Unit: byte/s.
-    pub(super) fn carried_for_all(&self, rate: f64, shared: bool) -> f64 {
-        let beside = if shared { rate / self.share.at_most().max(1.0 / CROWD) } else { 0.0 };
-        beside.max(self.most)
-    }
-
     /// How fast the queue grew through a pair. Learns how that answers to our rate.
     pub(super) fn growth(&mut self, pair: &Pair) -> Estimate {
         let Some(growth) = pair.growth() else {
@@ -207,19 +200,6 @@ mod tests {
         assert_eq!(pairs, [None, Some(false), None, Some(true)]);
         assert_eq!(probing.launched.iter().map(|sent| sent.trial).collect::<Vec<_>>(), [4]);
         assert!(probing.resolve(5, &report(50.0, 0.0)).is_none(), "the first one was not heard of");
-    }
-
-    #[test]
-    fn the_rate_carried_for_all_follows_from_our_share() {
-        // Half of what is sent is ours; none, as far as can be seen, is a thirty-second.
-        for (share, shared, all) in [(0.5, true, 12.5e6), (0.5, false, 8e6), (0.0, true, 200e6), (1.0, true, 8e6)] {
-            let mut probing = probing();
-            probing.most = 8e6;
-            assert!((probing.carried_for_all(6.25e6, true) - 8e6).abs() < 1.0, "nothing is known");
-            (0..20).for_each(|_| probing.share.learn(0.04, Estimate { mean: 0.04 * share, variance: 1e-12 }));
-            let found = probing.carried_for_all(6.25e6, shared);
-            assert!((found / all - 1.0).abs() < 1e-3, "{found}, not {all}");
-        }
     }
 
     #[test]

@@ -30,20 +30,8 @@ impl Told {
     pub(super) fn nothing() -> Self {
         let (pair, none) = (pair::tests::pair(0, 50.0, |_| 0.0, |_| 0.0), Estimate { mean: 0.0, variance: 1e-8 });
         let (carried, queue) = (pair.carried(), Reading { level: 0.0, noise: 1e-5 });
-        let (excess, beyond, responds, shared) = (0.0, none, false, false);
-        Self {
-            pair,
-            fresh: false,
-            since: 0.0,
-            carried,
-            excess,
-            beyond,
-            responds,
-            shared,
-            queue,
-            pairs: 1.0,
-            largest_step: 0.25,
-        }
+        let (excess, beyond, shared) = (0.0, none, false);
+        Self { pair, fresh: false, since: 0.0, carried, excess, beyond, shared, queue, pairs: 1.0, largest_step: 0.25 }
     }
 }
 
@@ -111,21 +99,12 @@ fn an_empty_path_is_climbed_and_a_full_one_is_not_left() {
 }
 
 #[test]
-fn an_answer_counts_less_far_from_its_rate() {
-    let mut law = probing();
-    let known = Estimate { mean: 0.0, variance: 1e-6 };
-    (0..20).for_each(|_| law.probing.share.learn(0.04, known));
-    law.go_to(Rate::from_mbit(25.0));
-    assert!(!law.probing.share.is_below(ALONE), "half of the rate");
-}
-
-#[test]
 fn a_level_of_the_path_costs_nothing_any_more() {
     // Twenty milliseconds that are there at any rate, on a path that carried 50 Mbit/s.
     let (mut law, fair, mut rng) = (probing(), Fair::default(), Rng::new(1));
-    let (mut lowest, mut at) = (f64::INFINITY, 0);
-    while !law.probing.level.is_raised() && at < 60 {
-        lowest = lowest.min(law.probing.bottleneck.capacity() * 8e-6);
+    let mut lowest = f64::INFINITY;
+    for at in 0..120 {
+        lowest = lowest.min(law.rate().mbit());
         let plan = law.next(&path(), &mut rng);
         let plain = carried(plan, Duration::from_millis(15) * at, 1000.0);
         // By and large: too noisy to tell that it does not answer, but by experiment.
@@ -138,10 +117,9 @@ fn a_level_of_the_path_costs_nothing_any_more() {
             ..plain
         };
         law.on_report(plan, &report, &|report: &Report| fair.evaluate(report), &path());
-        at += 1;
     }
-    let carries = law.probing.bottleneck.capacity() * 8e-6;
-    assert!(lowest < 45.0 && (49.0..51.0).contains(&carries), "{carries} Mbit/s after {lowest}, {at} probes");
+    assert!(law.probing.level.is_raised() && lowest < 45.0, "{lowest}");
+    assert!(law.rate().mbit() > 55.0, "{} after {lowest}", law.rate());
 }
 
 #[test]
@@ -232,15 +210,6 @@ fn results_of_an_abandoned_plan_are_not_paired() {
         law.on_report(plan, &carried(plan, Duration::ZERO, 1000.0), &|report: &Report| fair.evaluate(report), &path());
     }
     assert!((law.rate().mbit() - 20.0).abs() < 1e-9, "{}", law.rate());
-}
-
-#[test]
-fn answers_far_above_a_backed_off_rate_do_not_count() {
-    let mut law = probing();
-    run(&mut law, 200, 60.0);
-    assert!(law.probing.share.at_most().is_finite() && law.probing.last_growth.is_some());
-    law.back_off(law.rate() * 0.1);
-    assert!(law.probing.share.at_most().is_infinite() && law.probing.last_growth.is_none());
 }
 
 #[test]

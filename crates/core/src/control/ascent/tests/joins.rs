@@ -11,7 +11,7 @@ fn near(found: f64, expected: f64) {
 
 /// A pair at 50 Mbit/s without a loss, behind a queue that was read as so long.
 fn told(level: f64) -> Told {
-    Told { responds: true, shared: true, queue: Reading { level, noise: 1e-4 }, ..Told::nothing() }
+    Told { shared: true, queue: Reading { level, noise: 1e-4 }, ..Told::nothing() }
 }
 
 #[test]
@@ -21,14 +21,12 @@ fn the_path_is_foreseen_as_a_pair_left_it() {
     (told.pair.first.packets_marked, told.pair.second.packets_marked) = (1000, 3000);
     let forecast = law.foresee(&told, 0.015, &path());
     near(forecast.queue, 0.002);
-    near(forecast.longest, 0.008);
+    near(forecast.half_buffer, 0.004);
     near(forecast.horizon, SECONDS);
     near(forecast.swing, 0.02 * 0.015);
     // A mark in a hundred is not nobody's, as long as nothing is known.
     near(forecast.marked, 0.002);
     near(forecast.quiet, 4.0 * 1500.0 / SECONDS);
-    told.queue.level = 0.02;
-    near(law.foresee(&told, 0.015, &path()).longest, 0.02);
     for (rtt, horizon) in [(100, 0.1), (10, SECONDS)] {
         let path = Path { rtt: Duration::from_millis(rtt), ..path() };
         near(law.foresee(&told, 0.015, &path).horizon, horizon);
@@ -91,7 +89,6 @@ fn the_packets_of_a_pair_are_those_of_both_probes() {
 struct Beside {
     law: Ascent,
     told: Told,
-    packet: u64,
     forecast: Forecast,
     at: u64,
 }
@@ -102,16 +99,15 @@ impl Beside {
         law.probing.most = 12.5e6;
         let told = told(level);
         let forecast = law.foresee(&told, 0.015, &path());
-        Self { law, told, packet: 1500, forecast, at: 0 }
+        Self { law, told, forecast, at: 0 }
     }
 
     fn floors(&mut self, pairs: u64, utility: Evaluate<'_>) -> Option<f64> {
-        let path = Path { packet: Bytes::new(self.packet), ..path() };
         let mut floor = None;
         for _ in 0..pairs {
             self.at += 1;
             self.told.since = RTT.as_secs_f64();
-            floor = self.law.floor(&self.told, &self.forecast, utility, &path);
+            floor = self.law.floor(&self.told, &self.forecast, utility, &path());
         }
         floor
     }
@@ -123,25 +119,24 @@ impl Beside {
 
 #[test]
 fn a_queue_too_long_for_a_crowd_brings_a_floor() {
-    // Fair's thirty-second of 100 Mbit/s wants 3.4 ms; 32 packets take 3.84 ms, those of 100 bytes a fifteenth of it.
+    // Fair's thirty-second of 100 Mbit/s wants 3.4 ms.
     let fair = |report: &Report| Fair::default().evaluate(report);
     // Behind any queue of more than a tenth of a millisecond this one wants less.
     let strict = |report: &Report| {
         let queue = report.standing_queue().unwrap_or_default().as_secs_f64();
         report.achieved.mbit() * (1.0 - 1e4 * queue)
     };
-    for (level, packet, shared, utility, is_floor) in [
-        (0.0045, 1500, true, &fair as Evaluate<'_>, true),
-        (0.0045, 1500, false, &fair, false),
-        (0.0045, 100, true, &fair, true),
-        (0.003, 100, true, &fair, false),
-        (0.0045, 1500, true, &strict, true),
-        (0.003, 1500, true, &strict, false),
+    for (level, shared, utility, is_floor) in [
+        (0.0045, true, &fair as Evaluate<'_>, true),
+        (0.0045, false, &fair, false),
+        (0.003, true, &fair, false),
+        (0.003, true, &strict, true),
+        (0.0001, true, &strict, false),
     ] {
-        let mut beside = Beside { packet, ..Beside::queue(level) };
+        let mut beside = Beside::queue(level);
         beside.told.shared = shared;
         let floor = beside.floors(60, utility);
-        assert_eq!(floor.is_some(), is_floor, "{level} s of queue, packets of {packet}, shared {shared}");
+        assert_eq!(floor.is_some(), is_floor, "{level} s of queue, shared {shared}");
     }
 }
 
@@ -155,7 +150,7 @@ fn losses_and_marks_do_not_decide_on_a_crowd() {
             // Costs as much as 0.6 ms: too much for a thirty-second behind 3 ms, and not for a half behind nothing.
             |forecast: &mut Forecast| forecast.marked = 0.006,
         ] {
-            let mut beside = Beside { packet: 100, ..Beside::queue(level) };
+            let mut beside = Beside::queue(level);
             change(&mut beside.forecast);
             assert_eq!(beside.fair(60).is_some(), is_floor, "{level} s: {:?}", beside.forecast);
         }
@@ -253,21 +248,6 @@ fn where_no_queue_is_nobody_s_part_goes_through_it() {
         pairs(&mut law, 100, |_| queue, (0.5, 1e-4), &|report: &Report| -(report.achieved.mbit() - 50.0).powi(2));
         let through = law.probing.deviation.through / Rate::from_mbit(50.0).bytes_per_sec();
         assert_eq!(through > 1.5, is_shared, "{through} of what we sent, behind {queue} s");
-    }
-}
-
-#[test]
-fn only_a_certain_queue_lowers_the_rate_by_its_mean() {
-    let fair = |report: &Report| Fair::default().evaluate(report);
-    for (error, falls) in [(1e-4, true), (0.5, false)] {
-        let rates = [0.0, Config::default().price_gain].map(|price_gain| {
-            let config = Config { price_gain, ..Config::default() };
-            let mut law = Ascent::new(config, Rate::from_mbit(50.0), &path());
-            pairs(&mut law, 20, |_| 0.002, (0.5, error), &fair);
-            law.rate().mbit()
-        });
-        // By a share of the rate, and not by a byte a second.
-        assert_eq!(rates[1] < 0.999 * rates[0], falls, "known to {error}: {rates:?}");
     }
 }
 
