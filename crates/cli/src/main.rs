@@ -31,6 +31,7 @@ mod telling;
 mod token;
 mod tunnel;
 mod utility;
+mod whole_file;
 mod wrapped;
 mod written_url;
 
