@@ -7,6 +7,7 @@ mod destination;
 mod display;
 mod doctor;
 mod emulate;
+mod explain;
 mod get;
 mod habits;
 mod keep;
@@ -68,6 +69,7 @@ enum Command {
     Doctor(doctor::Args),
     Perf(Box<perf::Args>),
     Record(Box<record::Args>),
+    Explain(explain::Args),
     /// Relay UDP through an emulated bad network
     Emulate(Box<emulate::Args>),
     #[cfg(target_os = "linux")]
@@ -131,6 +133,7 @@ fn main() -> ExitCode {
             Command::Doctor(args) => doctor::run(args).await,
             Command::Perf(args) => perf::run(*args).await,
             Command::Record(args) => record::run(*args).await,
+            Command::Explain(args) => explain::run(&args),
             Command::Emulate(args) => emulate::run(*args).await,
             #[cfg(target_os = "linux")]
             Command::Shell(_) | Command::Kernel(_) => Ok(()), // above
