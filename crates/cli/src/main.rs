@@ -7,6 +7,7 @@ mod destination;
 mod display;
 mod doctor;
 mod emulate;
+mod explain;
 mod get;
 mod habits;
 mod keep;
@@ -31,6 +32,7 @@ mod telling;
 mod token;
 mod tunnel;
 mod utility;
+mod whole_file;
 mod wrapped;
 mod written_url;
 
@@ -67,6 +69,7 @@ enum Command {
     Doctor(doctor::Args),
     Perf(Box<perf::Args>),
     Record(Box<record::Args>),
+    Explain(explain::Args),
     /// Relay UDP through an emulated bad network
     Emulate(Box<emulate::Args>),
     #[cfg(target_os = "linux")]
@@ -130,6 +133,7 @@ fn main() -> ExitCode {
             Command::Doctor(args) => doctor::run(args).await,
             Command::Perf(args) => perf::run(*args).await,
             Command::Record(args) => record::run(*args).await,
+            Command::Explain(args) => explain::run(&args),
             Command::Emulate(args) => emulate::run(*args).await,
             #[cfg(target_os = "linux")]
             Command::Shell(_) | Command::Kernel(_) => Ok(()), // above

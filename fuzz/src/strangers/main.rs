@@ -118,6 +118,7 @@ const PARSERS: &[(Parser, &[u8])] = &[
     (net::target_and_rule, b"[::1]:22"),
     (net::target_and_rule, b"10.0.0.0/8:*"),
     (rest::frames_of_http3, b"\x00\x02\x01\x03abc\x00\x40\x05hello\x21\x00"),
+    (rest::trace_of_a_connection, rest::TRACE),
     (rest::report_of_a_test, rest::REPORT),
     (rest::request_of_a_train, b"\x01\0\0\0\x07\0\0\0\x64\0\0\0\0\0\x0f\x42\x40"),
     (rest::packet_of_a_train, b"R\0\0\0\x07\0\0\0\x64\0\0\0\0\0\x0f\x42\x40"),

@@ -1,4 +1,4 @@
-//! Frames of HTTP/3, reports of a test of a path, headers of packets.
+//! Frames of HTTP/3, reports of a test of a path, traces, headers of packets.
 
 use crate::frames::Frames;
 use crate::ip;
@@ -7,6 +7,22 @@ use crate::train::{self, Train};
 
 pub(crate) const REPORT: &[u8] = br#"{"at_us":9,"received":5,"received_us":[1,2],"mtu":1200,"streams":[[0,1],[4,2]],
 "cpu":{"user_us":1},"algorithm":"pcc","pcc":{"state":"Starting","rate_bps":1e6,"loss":0.5,"limited_by":"none"}}"#;
+
+pub(crate) const TRACE: &[u8] = b"\x1e{\"trace\":{\"vantage_point\":{\"type\":\"server\"}}}
+\x1e{\"time\":1,\"name\":\"quic:packet_sent\",\"data\":{\"header\":{\"packet_number\":1},\"raw\":{\"length\":999},
+\"frames\":[{\"frame_type\":\"stream\",\"stream_id\":3,\"offset\":5,\"length\":9}]}}
+\x1e{\"time\":900,\"name\":\"quic:packet_received\",\"data\":{\"header\":{\"packet_number\":1},\"frames\":[{\"frame_type\":\"ack\",
+\"acked_ranges\":[[0,1]]}]}}";
+
+/// All time has a limit, and a page shows it.
+pub(crate) fn trace_of_a_connection(bytes: &[u8]) -> bool {
+    let Ok(explained) = pcc_explain::explain(bytes) else { return false };
+    let sum: f64 = explained.seconds.iter().flat_map(|second| second.limits_seconds).sum();
+    assert!((sum - explained.took).abs() <= 1e-6 * sum && explained.seconds.len() <= 3600);
+    let page = pcc_explain::page::page("trace", &explained);
+    assert!(!page.contains("NaN") && !page.contains("inf\""));
+    true
+}
 
 /// Cut anywhere, it is as far as in one piece.
 pub(crate) fn frames_of_http3(bytes: &[u8]) -> bool {

@@ -1,11 +1,10 @@
 //! The path as text, and its traces.
 
-use anyhow::Context;
+use crate::whole_file::replace;
 use pcc_link::PACKET;
 use pcc_perf::record::client::Recorded;
 use pcc_perf::record::figures::{Jitter, OneWay, Rates};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// A path as text.
@@ -53,35 +52,6 @@ impl Found {
         }
         let heading = heading.lines().fold(String::new(), |text, line| text + "# " + line + "\n");
         replace(file, &format!("{heading}{}\n", self.parameters.join("\n")))
-    }
-}
-
-fn replace(file: &Path, text: &str) -> anyhow::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || {
-        let mut whole = tempfile::Builder::new().permissions_of_a_file().tempfile_in(folder)?;
-        whole.write_all(text.as_bytes())?;
-        whole.persist(file)?;
-        Ok::<_, std::io::Error>(())
-    };
-    write().with_context(|| format!("could not write {}", file.display()))
-}
-
-trait OfAFile {
-    /// As any new file: for others to read as the user's mask says.
-    fn permissions_of_a_file(&mut self) -> &mut Self;
-}
-
-impl OfAFile for tempfile::Builder<'_, '_> {
-    #[cfg(unix)]
-    fn permissions_of_a_file(&mut self) -> &mut Self {
-        use std::os::unix::fs::PermissionsExt as _;
-        self.permissions(std::fs::Permissions::from_mode(0o666))
-    }
-
-    #[cfg(not(unix))]
-    fn permissions_of_a_file(&mut self) -> &mut Self {
-        self
     }
 }
 

@@ -76,8 +76,34 @@ pub(crate) struct Achieved {
     pub(crate) declared_lost: u64,
 }
 
+/// Drops what exceeds a rate on its way down, once the burst is used up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policer {
+    /// Unit: bytes/s.
+    rate: f64,
+    burst: f64,
+    tokens: f64,
+    filled: Timestamp,
+}
+
+impl Policer {
+    #[allow(dead_code, reason = "one test file has policers")]
+    pub(crate) fn new(mbit: f64, burst: f64) -> Self {
+        Self { rate: mbit * 1e6 / 8.0, burst, tokens: burst, filled: Timestamp::ZERO }
+    }
+
+    fn admits(&mut self, now: Timestamp, bytes: u64) -> bool {
+        self.tokens = (self.tokens + self.rate * now.since(self.filled).as_secs_f64()).min(self.burst);
+        self.filled = now;
+        let passes = self.tokens >= bytes as f64;
+        self.tokens -= if passes { bytes as f64 } else { 0.0 };
+        passes
+    }
+}
+
 /// The path between, and what is under way on it.
 struct Between {
+    policer: Option<Policer>,
     began: Instant,
     up: Link,
     down: Link,
@@ -97,6 +123,10 @@ impl Between {
 
     fn carry(&mut self, way: Way, now: Instant, datagram: &[u8]) {
         let now = self.at(now);
+        let is_admitted = |policer: &mut Policer| policer.admits(now, datagram.len() as u64 + HEADERS);
+        if way == Way::Down && !self.policer.as_mut().is_none_or(is_admitted) {
+            return;
+        }
         let link = if way == Way::Up { &mut self.up } else { &mut self.down };
         let outcome = link.send(now, Bytes::new(datagram.len() as u64 + HEADERS));
         let counts = way == Way::Down && now >= self.counted_from;
@@ -113,7 +143,13 @@ impl Between {
 }
 
 /// A server with data without end, over this path, for so long.
-pub(crate) fn run<E: End>(
+pub(crate) fn run<E: End>(ends: (E, E), began: Instant, path: &str, seed: u64, time: Duration) -> Achieved {
+    run_behind(None, ends, began, path, seed, time)
+}
+
+/// The same behind a policer.
+pub(crate) fn run_behind<E: End>(
+    policer: Option<Policer>,
     (mut client, mut server): (E, E),
     began: Instant,
     path: &str,
@@ -124,6 +160,7 @@ pub(crate) fn run<E: End>(
     let (up, down) = path.links(seed).expect("a possible path");
     let counted_from = Timestamp::ZERO + time / 2;
     let mut between = Between {
+        policer,
         began,
         up,
         down,

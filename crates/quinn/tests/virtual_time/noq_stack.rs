@@ -19,6 +19,10 @@ pub(crate) struct Noq {
     streams: usize,
     out: Vec<StreamId>,
     received: u64,
+    /// It writes nothing from the first time to the second.
+    quiet: Option<(Instant, Instant)>,
+    /// When it writes again.
+    wakes: Option<Instant>,
 }
 
 const DATAGRAMS: std::num::NonZeroUsize = std::num::NonZeroUsize::new(8).unwrap();
@@ -67,7 +71,13 @@ impl Noq {
         let mut endpoint = noq::EndpointConfig::default();
         endpoint.rng_seed(Some([7; 32]));
         let endpoint = Endpoint::new(Arc::<EndpointConfig>::new(endpoint), config.map(Arc::new), true);
-        Self { endpoint, connection: None, streams, out: Vec::new(), received: 0 }
+        Self { endpoint, connection: None, streams, out: Vec::new(), received: 0, quiet: None, wakes: None }
+    }
+
+    /// It writes nothing from one time to the other.
+    #[allow(dead_code, reason = "one test file has pauses")]
+    pub(crate) fn quiet(self, from: Instant, to: Instant) -> Self {
+        Self { quiet: Some((from, to)), ..self }
     }
 }
 
@@ -91,7 +101,8 @@ fn read(connection: &mut Connection, id: StreamId) -> u64 {
 
 impl End for Noq {
     fn timeout(&mut self) -> Option<Instant> {
-        self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout())
+        let timer = self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout());
+        [timer, self.wakes].into_iter().flatten().min()
     }
 
     fn on_timeout(&mut self, now: Instant) {
@@ -100,7 +111,8 @@ impl End for Noq {
         }
     }
 
-    fn work(&mut self, _: Instant) {
+    fn work(&mut self, now: Instant) {
+        self.wakes = self.quiet.filter(|(from, to)| (*from..*to).contains(&now)).map(|(_, to)| to);
         let Some((handle, connection)) = &mut self.connection else { return };
         while let Some(event) = connection.poll() {
             match event {
@@ -119,7 +131,7 @@ impl End for Noq {
                 connection.handle_event(event);
             }
         }
-        if !connection.is_handshaking() {
+        if !connection.is_handshaking() && self.wakes.is_none() {
             while self.out.len() < self.streams {
                 self.out.push(connection.streams().open(Dir::Uni).expect("a stream"));
             }
