@@ -254,9 +254,9 @@ def sweeps():
 def promises():
     kept, open_, missed, all_of_it = verdicts()
     alone, company = (cell("score.md", None, [name], slice(1, 3)) for name in ("alone or beside one other", "in company"))
-    yield row("Are the promises kept?", "Four of five in the lab, two of three in the simulator.", f"lab: {kept} of {all_of_it} kept, {open_} open, {missed} missed. Simulator: {alone[1]} of {alone[0]} alone or beside one "
+    yield row("Are the promises kept?", "Four of five in the lab, three of four in the simulator.", f"lab: {kept} of {all_of_it} kept, {open_} open, {missed} missed. Simulator: {alone[1]} of {alone[0]} alone or beside one "
               f"other, {company[1]} of {company[0]} in company", "[missed](#missed), [score](score.md)", "each row names its peer", f"lab: {lab_law()}; score: {stamp('score.md')}",
-              0.75 < kept / all_of_it < 0.85 and 0.6 < (int(alone[1]) + int(company[1])) / (int(alone[0]) + int(company[0])) < 0.75)
+              0.75 < kept / all_of_it < 0.85 and 0.7 < (int(alone[1]) + int(company[1])) / (int(alone[0]) + int(company[0])) < 0.8)
 
 
 def register():
@@ -280,8 +280,9 @@ def main():
     if BEGIN not in text:
         sys.exit(f"docs/results/README.md has no '{BEGIN}'")
     before, rest = text.split(BEGIN, 1)
+    after = before + register() + rest.split(END, 1)[1]
     with open(f"{HERE}/README.md", "w") as file:
-        file.write(before + register() + rest.split(END, 1)[1])
+        file.write(after)
 
 
 if __name__ == "__main__":
