@@ -97,8 +97,8 @@ impl Forecast {
         Outlook { capacity, lowest, highest, queue, horizon, lost, marked, full }
     }
 
-    /// How fast the queue may grow through the horizon until something is lost: by half of the longest, since behind the other half
-    /// bursts of others have their place, less what the faster probes add. Unit: s/s.
+    /// How fast the queue may grow through the horizon until something is lost. Half of the longest queue is ours, less what the
+    /// faster probes add: behind the other half bursts of others have their place. Unit: s/s.
     fn room(&self) -> f64 {
         (self.half_buffer - self.swing).max(0.0) / self.horizon
     }
