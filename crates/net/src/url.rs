@@ -68,7 +68,8 @@ impl Peer {
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.host.contains(':') {
-            write!(f, "[{}]:{}", self.host, self.port)
+            // The 25 of an interface's own name would be read as the percent sign's (RFC 6874).
+            write!(f, "[{}]:{}", self.host.replacen("%25", "%2525", 1), self.port)
         } else {
             write!(f, "{}:{}", self.host, self.port)
         }
@@ -319,6 +320,10 @@ mod tests {
             assert_eq!((url.peer.host.as_str(), url.peer.name(), url.peer.port), ("fe80::1%eth0", "fe80::1", 4433));
             assert_eq!(url.to_uri().to_string(), "https://[fe80::1]:4433/a");
             assert_eq!(url.to_string().parse::<Url>().unwrap(), url);
+        }
+        for written in ["https://[fe80::1%2525eth0]/", "https://[fe80::1%25]/"] {
+            let url: Url = written.parse().unwrap();
+            assert_eq!(url.to_string().parse::<Url>().unwrap(), url, "an interface whose name begins with 25");
         }
         for (written, host) in [("fe80::1%eth0", "fe80::1%eth0"), ("[fe80::1%252]:5", "fe80::1%2")] {
             assert_eq!(Peer::parse(written, 5).unwrap(), Peer { host: host.to_owned(), port: 5 });
