@@ -373,7 +373,7 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	best = n_mul(best, dear);
 	if (n_above(pcc_at_least(&probing->share), ASCENT_ALONE))
 		probing->most = n_mul(ASCENT_FORGETTING, probing->most);
-	else
+	else if (!probing->rival.has_floor)
 		pcc_level_wonder(&probing->level, &law->pair);
 	probing->most = n_max(probing->most, n_min(carried, law->pair.rate));
 	law->rate = pcc_clamp(&law->path, pcc_above_floor(law, program, best));

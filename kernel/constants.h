@@ -87,6 +87,7 @@
 #define LEVEL_CERTAIN 0x4008000000000000ULL /* 3.0 */
 #define LEVEL_NOISY 0x3f747ae147ae147bULL /* 0.005 */
 #define LEVEL_EMPTY 0x3f60624dd2f1a9fcULL /* 0.002 */
+#define LEVEL_REST 0x3fc999999999999aULL /* 0.2 */
 #define LEVEL_FORGETTING 0x3feff7ced916872bULL /* 0.999 */
 
 /* crates/core/src/control/ascent/loss.rs */

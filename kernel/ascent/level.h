@@ -37,8 +37,9 @@ struct pcc_level {
 	/* The rate and the level that the present ones are compared with. */
 	pcc_num anchor_rate;
 	pcc_num anchor;
-	/* The level that is or will be tested. */
+	/* The level that is or will be tested, and when the latest test was sent. */
 	pcc_num doubted;
+	pcc_num tested_at;
 	/* The latest reading: as far as it stands out of the noise, and by how
 	 * much readings are off, two errors.
 	 */
@@ -134,7 +135,8 @@ PCC_CALL int pcc_level_wonder(struct pcc_level *level, const struct pcc_pair *pa
 		level->anchor_rate = pair->rate;
 		level->anchor = now;
 	} else if (n_less(pair->rate, n_mul(LEVEL_SUSPICIOUS_FALL, level->anchor_rate)) &&
-		   level->doubt == PCC_NO_DOUBT) {
+		   level->doubt == PCC_NO_DOUBT &&
+		   n_above(pair->started, n_add(level->tested_at, LEVEL_REST))) {
 		level->doubt = PCC_TEST_WANTED;
 		level->doubted = now;
 	}
@@ -199,6 +201,7 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 		return 0;
 	}
 	level->doubt = PCC_NO_DOUBT;
+	level->tested_at = pair->started;
 	before = level->doubted;
 	after = n_known(pair->least_rtt) ? n_sub(pair->least_rtt, pcc_level_base(level)) : before;
 	if (n_above(n_abs(n_sub(before, after)),

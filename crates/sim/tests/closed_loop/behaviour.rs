@@ -130,7 +130,7 @@ fn two_packets_of_buffer_are_enough() {
 
 #[test]
 fn a_single_packet_of_buffer_leaves_most_of_the_path() {
-    keeps("shallow,buffer=1.5KB", (5, 40), 0.962..=0.978);
+    keeps("shallow,buffer=1.5KB", (5, 40), 0.963..=0.978);
 }
 
 #[test]
@@ -247,12 +247,12 @@ fn busy_host_costs_little_on_path_whose_queue_bears_its_stops() {
         let mut shares = Vec::new();
         for seed in 1..=8 {
             let results = seeded(path, 20, seed, vec![Flow { burners: 4, ..Flow::default() }]);
-            at_least(&format!("share on {path}, seed {seed}"), results.share_after(s(0)), 0.64, &results);
+            at_least(&format!("share on {path}, seed {seed}"), results.share_after(s(0)), 0.77, &results);
             at_most(&format!("loss on {path}, seed {seed}"), results.flows[0].loss(), 0.02, &results);
             shares.push(results.share_after(s(0)));
         }
         let found = shares.iter().sum::<f64>() / 8.0;
-        assert!(found >= 0.79, "mean share on {path}: {found} of {shares:?}");
+        assert!(found >= 0.84, "mean share on {path}: {found} of {shares:?}");
     }
 }
 

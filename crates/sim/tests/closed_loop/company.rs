@@ -74,14 +74,14 @@ fn ten_flows_lose_nothing_in_a_buffer_of_two_bdp() {
     let results = flows("clean,buffer=750KB", 30, vec![Flow::default(); 10]);
     at_most("loss over the whole run", dropped(&results), 0.001, &results);
     at_least("share", results.share_after(s(5)), 0.98, &results);
-    at_least("Jain's index over 5 s", results.jain(s(5), s(10), s(30)), 0.94, &results);
+    at_least("Jain's index over 5 s", results.jain(s(5), s(10), s(30)), 0.95, &results);
     at_most("ms of queue", added(&results), 4.0, &results);
 }
 
 #[test]
 fn a_short_and_a_long_path_share_a_bottleneck() {
     // As in the 2015 paper: the long flow is there first, and the buffer is the short one's bandwidth-delay product.
-    for (longer, most) in [(40, 1.8), (90, 1.4)] {
+    for (longer, most) in [(40, 1.8), (90, 1.25)] {
         let mut product = 1.0;
         for seed in 1..=4 {
             let long = Flow { extra_rtt: ms(longer), ..Flow::default() };
@@ -99,15 +99,15 @@ fn a_short_and_a_long_path_share_a_bottleneck() {
 }
 
 #[test]
-fn cubic_keeps_more_than_its_part_and_leaves_us_a_seventh() {
-    for (buffer, most) in [("94KB", 0.8), ("375KB", 0.75), ("1.5MB", 0.84)] {
+fn cubic_keeps_more_than_its_part_and_leaves_us_a_sixth() {
+    for (buffer, most) in [("94KB", 0.8), ("375KB", 0.79), ("1.5MB", 0.75)] {
         let mut parts = Vec::new();
         for seed in 1..=6 {
             let path = format!("clean,buffer={buffer}");
             let results = seeded(&path, 60, seed, vec![Flow::default(), Flow::of(Control::Cubic)]);
             let part = part_of_the_last(&results, 10, 60);
             at_least(&format!("CUBIC's part with {buffer}"), part, 0.45, &results);
-            at_most(&format!("CUBIC's part with {buffer}"), part, 0.86, &results);
+            at_most(&format!("CUBIC's part with {buffer}"), part, 0.83, &results);
             at_least("share", results.share(s(5), s(60)), 0.97, &results);
             parts.push(part);
         }

@@ -41,6 +41,8 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
         &[
             ("test", "No pair at half of the rate asks whether a standing delay is a queue or the path's."),
             ("alone", "Who certainly is alone tests too."),
+            ("known", "Who knows of a rival tests too."),
+            ("rest", "A test may follow a test at once."),
             ("rises", "A level that rises in a test may be the path's."),
             ("window", "A test in which a window held the sender back counts."),
             ("shorter", "A base RTT that a test raised is never lowered."),

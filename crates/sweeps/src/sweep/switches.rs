@@ -1,7 +1,7 @@
 //! Where a copy of the core asks whether a rule is left out: each text stands in its file exactly once.
 
 /// Files below `crates/core/src`, what they say, and what the copy says instead. `crate::off("RULE")` is true where the rule is off.
-pub(crate) const SWITCHES: [(&str, &str, &str); 74] = [
+pub(crate) const SWITCHES: [(&str, &str, &str); 75] = [
     (
         "control/law.rs",
         "const fn measures_by_trains(&self) -> bool {\n        matches!(self, Self::Ascent(_))",
@@ -307,6 +307,7 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 74] = [
         "deviation: if crate::off(\"deviation\") { 0.0 } else { probing.deviation.mean },",
     ),
     ("control/ascent/forecast.rs", "if rate > self.quiet {", "if rate > self.quiet || crate::off(\"quiet\") {"),
+    ("control/ascent/level.rs", "let rested = ", "let rested = crate::off(\"rest\") || "),
     (
         "control/ascent/level.rs",
         "if (before - after).abs() > (CERTAIN",
@@ -324,8 +325,8 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 74] = [
     ),
     (
         "control/ascent/mod.rs",
-        "        } else {\n            probing.level.wonder(&told.pair);\n        }",
-        "        }\n        if probing.share.at_least(ERRORS) <= ALONE || crate::off(\"alone\") {\n            probing.level.wonder(&told.pair);\n        }",
+        "        } else if !probing.rival.is_there() {\n            probing.level.wonder(&told.pair);\n        }",
+        "        }\n        if (probing.share.at_least(ERRORS) <= ALONE || crate::off(\"alone\"))\n            && (!probing.rival.is_there() || crate::off(\"known\"))\n        {\n            probing.level.wonder(&told.pair);\n        }",
     ),
     (
         "lib.rs",

@@ -10,7 +10,8 @@
 //! move            r := where the utility of that report stops rising, within C(1 − back_off_max) .. C(1 + step)
 //! price           then 3 % an RTT towards the rate that the mean queue's price asks for
 //! rival           then not below a floor that grows as CUBIC's window does, while a rival fills the queue
-//! test            if r fell, the level did not, and others may be there: one pair at r/2; a queue falls, a longer path does not
+//! test            if r fell, the level did not, others may be there and none is known to fill the queue: one pair at r/2, whose
+//!                 level falls if it is a queue
 //! ```
 //!
 //! C is the rate that the bottleneck carries for us, h the headroom beyond it, the level the queueing delay. A pair's results
@@ -166,7 +167,7 @@ impl Ascent {
         let best = best * asked.powf(self.config.price_gain);
         if probing.share.at_least(ERRORS) > ALONE {
             probing.most *= FORGETTING;
-        } else {
+        } else if !probing.rival.is_there() {
             probing.level.wonder(&told.pair);
         }
         probing.most = probing.most.max(carried.min(told.pair.rate()));
