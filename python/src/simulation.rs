@@ -237,8 +237,8 @@ pub(crate) enum Value {
 /// law: the control law of PCC, such as "allegro,step_min=0.01".
 /// settings: a dict of parameters of the utility or the law, such as {"level": 0.01, "ceiling": "80ms"}.
 /// then: further paths behind the first, each with a bottleneck of its own.
-/// queue: the discipline on the way down: "droptail", "fq", "codel", "fq_codel", "red", "pie", "fq_pie", "dualpi2" or
-///     "sfq". A path says it too, of either way, as in "rate=50Mbit,rtt=40ms,up.queue=fq_codel".
+/// queue: the discipline on the way down: "droptail", "fq", "codel", "fq_codel", "red", "pie", "fq_pie", "dualpi2",
+///     "sfq" or "cake". A path says it too, of either way, as in "rate=50Mbit,rtt=40ms,up.queue=fq_codel".
 /// ecn: the queue may mark packets, and senders answer marks. Flows say so by ":ect0" or ":ect1".
 /// policer: a rate and a burst before the first bottleneck, such as "10Mbit:64kB".
 /// trace: keep the monitor intervals and decisions of PCC, for `Simulation.trace`.

@@ -80,20 +80,20 @@ fn a_lone_cubic_fills_the_path_also_after_it_changed() {
 #[ignore = "boots the guest kernel: run `pcc-lab build` first"]
 fn codel_keeps_the_delay_small_that_a_fifo_does_not() {
     let path = "path = { rate = '20Mbit', rtt = '30ms', buffer = '500kB' }\n";
-    let sweep = "sweep = { parameter = 'queue', values = ['droptail', 'codel', 'fq', 'fq_codel'] }\n";
+    let sweep = "sweep = { parameter = 'queue', values = ['droptail', 'codel', 'fq', 'fq_codel', 'sfq', 'cake'] }\n";
     let flows = "flow = [{}, { algorithm = 'cubic*4' }]";
     let lines = format!("duration = '10s'\nalgorithms = ['cubic']\n{path}{sweep}{flows}");
     let runs = runs(&lines, &[]);
-    assert_eq!(runs.len(), 4);
+    assert_eq!(runs.len(), 6);
     for (spec, outcome) in &runs {
         let (rtt, share) = (highest_rtt(outcome, 5), goodput(outcome, 5, 10) / 20.0);
         match spec["path"]["queue"].as_str() {
-            Some("codel" | "fq_codel") => assert!(rtt < 60.0, "{spec}: {rtt} ms"),
+            Some("codel" | "fq_codel" | "cake") => assert!(rtt < 60.0, "{spec}: {rtt} ms"),
             // A queue for each flow is served at a fifth of the rate.
             Some("fq") => assert!(rtt > 300.0 && (0.15..0.22).contains(&share), "{rtt} ms, {share}"),
             _ => assert!(rtt > 100.0, "{spec}: {rtt} ms"),
         }
-        if spec["path"]["queue"] == "fq_codel" {
+        if ["fq_codel", "sfq", "cake"].contains(&spec["path"]["queue"].as_str().unwrap_or_default()) {
             assert!((0.15..0.22).contains(&share), "a fifth each: {share}");
         }
     }

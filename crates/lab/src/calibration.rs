@@ -1,7 +1,7 @@
 //! Calibration before belief: whether a path is what the scenario asked for.
 
 use crate::guest::probe::{noise_of_jitter, queue_delay};
-use crate::spec::{Change, FlowSpec, Outcome, PACKET, PathSpec, Probe, Queue, Spec, TCP_PAYLOAD};
+use crate::spec::{Change, FlowSpec, Outcome, PACKET, PathSpec, Probe, Spec, TCP_PAYLOAD};
 
 /// How far a path may be off.
 const TOLERANCE: f64 = 0.02;
@@ -74,10 +74,10 @@ fn deviations(spec: &Spec, probe: &Probe) -> Vec<String> {
     expect("the capacity", "Mbit/s", path.rate as f64 / 1e6, probe.rate as f64 / 1e6, noise_of_rate(path));
     // A queue holds whole packets, and one more is on the wire.
     let (full, most) = (queue_delay(path) as f64 / 1e6, probe.queue_delay as f64 / 1e6);
-    if matches!(path.queue, Queue::DropTail | Queue::Fair) {
+    if path.queue.is_passive() {
         expect("the delay of the full queue", "ms", full, most, (packet + path.jitter as f64) / 1e6);
     } else {
-        // CoDel keeps it below that, but tolerates its target of 5 ms.
+        // CoDel, in CAKE too, keeps it below that, but tolerates its target of 5 ms.
         expect("the delay of the queue", "ms", full.midpoint(full.min(5.0)), most, full / 2.0 + packet / 1e6);
     }
     for (what, share, sent, counted) in [

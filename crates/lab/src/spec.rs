@@ -147,12 +147,24 @@ pub enum Queue {
     Codel,
     /// CoDel for each flow, served in turn (RFC 8290).
     FqCodel,
+    /// Flows are hashed into queues of [`SFQ_DEPTH`] packets, served in turn.
+    Sfq,
+    /// CAKE with one tin and fairness between flows. It is its own shaper.
+    Cake,
 }
+
+/// Packets that wait of one flow behind [`Queue::Sfq`], at most: Linux's default.
+pub(crate) const SFQ_DEPTH: u64 = 127;
 
 impl Queue {
     /// Whether all packets wait in one line, so that its length tells how long each of them waits.
     pub(crate) const fn is_shared(self) -> bool {
         matches!(self, Self::DropTail | Self::Codel)
+    }
+
+    /// Whether a flow's queue grows to its limit if the flow answers nothing.
+    pub(crate) const fn is_passive(self) -> bool {
+        matches!(self, Self::DropTail | Self::Fair | Self::Sfq)
     }
 }
 

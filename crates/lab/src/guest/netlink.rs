@@ -3,6 +3,7 @@
 //! Every `exec` in the guest costs tens of milliseconds of real time and Debian 12's `tc` does not know all options of
 //! this kernel; the handful of messages the lab needs are shorter to write than to wrap.
 
+use crate::spec::PACKET;
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
@@ -254,23 +255,57 @@ fn queue_message(index: u32, place: Place, kind: &str) -> Message {
     Message::new(libc::RTM_NEWQDISC, libc::NLM_F_CREATE | libc::NLM_F_REPLACE).raw(&header).string(libc::TCA_KIND, kind)
 }
 
-/// Parameters of a bottleneck (`tbf`).
+/// Parameters of a bottleneck: of `tbf`, or of `cake`, which is a shaper and a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bottleneck {
     /// Unit: bit/s.
     pub(super) rate: u64,
-    /// Size of the drop-tail queue. Unit: bytes.
+    /// Size of the queue. Unit: bytes.
     pub(super) limit: u64,
     /// What passes at once after a pause, at least a packet. Unit: bytes.
     pub(super) burst: u64,
+    pub(super) shaper: Shaper,
 }
 
+/// The queue discipline that holds packets back until the link is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shaper {
+    Tbf,
+    Cake,
+}
+
+const CAKE_BASE_RATE64: u16 = 2;
 const TBF_PARMS: u16 = 1;
 const TBF_RATE64: u16 = 4;
 
 impl Bottleneck {
     /// Puts it on an interface, or changes the one that is there.
     pub(super) fn apply(self, netlink: &mut Netlink, index: u32) -> io::Result<()> {
+        match self.shaper {
+            Shaper::Tbf => self.apply_tbf(netlink, index),
+            Shaper::Cake => self.apply_cake(netlink, index),
+        }
+    }
+
+    /// One tin, since no flow marks its packets, and fairness between flows, since each has hosts of its own.
+    fn apply_cake(self, netlink: &mut Netlink, index: u32) -> io::Result<()> {
+        const DIFFSERV_MODE: u16 = 3;
+        const BEST_EFFORT: u32 = 3;
+        const FLOW_MODE: u16 = 5;
+        const FLOWS: u32 = 4;
+        const MEMORY: u16 = 10;
+        /// The memory that a full packet takes in the kernel, by which CAKE counts. Unit: bytes.
+        const FULL_PACKET: u64 = 2304;
+        let memory = u32::try_from(self.limit * FULL_PACKET / PACKET).unwrap_or(u32::MAX);
+        netlink.request(queue_message(index, Place::Root, "cake").nest(libc::TCA_OPTIONS, |nest| {
+            nest.attribute(CAKE_BASE_RATE64, &(self.rate / 8).to_ne_bytes())
+                .attribute(DIFFSERV_MODE, &BEST_EFFORT.to_ne_bytes())
+                .attribute(FLOW_MODE, &FLOWS.to_ne_bytes())
+                .attribute(MEMORY, &memory.to_ne_bytes())
+        }))
+    }
+
+    fn apply_tbf(self, netlink: &mut Netlink, index: u32) -> io::Result<()> {
         const TBF_BURST: u16 = 6;
         const LINKLAYER_ETHERNET: u8 = 1;
         /// One full packet, with room for a VLAN tag's worth of headers.
@@ -290,12 +325,19 @@ impl Bottleneck {
     }
 
     /// The rate that the bottleneck of an interface has by the kernel's own account. Unit: bit/s.
-    pub(super) fn rate_of(netlink: &mut Netlink, index: u32) -> io::Result<u64> {
-        let options = options_of(netlink, index, Place::Root, "tbf")?;
-        let low = attribute(&options, TBF_PARMS).and_then(|parameters| u32_at(parameters, 8));
-        let high = attribute(&options, TBF_RATE64).and_then(|rate| u64_at(rate, 0));
-        let rate = high.or(low.map(u64::from)).ok_or_else(|| io::Error::other("the bottleneck tells no rate"))?;
-        Ok(8 * rate)
+    pub(super) fn rate_of(netlink: &mut Netlink, index: u32, shaper: Shaper) -> io::Result<u64> {
+        let rate = match shaper {
+            Shaper::Tbf => {
+                let options = options_of(netlink, index, Place::Root, "tbf")?;
+                let low = attribute(&options, TBF_PARMS).and_then(|parameters| u32_at(parameters, 8));
+                attribute(&options, TBF_RATE64).and_then(|rate| u64_at(rate, 0)).or(low.map(u64::from))
+            }
+            Shaper::Cake => {
+                let options = options_of(netlink, index, Place::Root, "cake")?;
+                attribute(&options, CAKE_BASE_RATE64).and_then(|rate| u64_at(rate, 0))
+            }
+        };
+        Ok(8 * rate.ok_or_else(|| io::Error::other("the bottleneck tells no rate"))?)
     }
 }
 
@@ -336,6 +378,11 @@ pub(super) fn add_discipline(
             let nest = word(nest, CODEL_LIMIT, packets);
             word(word(nest, CODEL_ECN, 1), CODEL_CE_THRESHOLD, above_us)
         }
+        // Its options are a structure: turn, time between hashes, limit in packets, number of hashes and of flows. A zero
+        // stands for the default.
+        Discipline::Sfq => {
+            [0, 0, packets, 0, 0].into_iter().fold(nest, |nest, word: u32| nest.raw(&word.to_ne_bytes()))
+        }
         Discipline::Codel { ecn } => word(word(nest, CODEL_LIMIT, packets), CODEL_ECN, ecn.into()),
         Discipline::FqCodel { ecn } => word(word(nest, FQ_CODEL_LIMIT, packets), FQ_CODEL_ECN, ecn.into()),
     }))?;
@@ -350,6 +397,8 @@ pub(super) enum Discipline {
     Fair,
     /// One FIFO; what waited longer is marked instead of dropped.
     Marking { above_us: u32 },
+    /// A FIFO for each hash of flows, served in turn.
+    Sfq,
     /// CoDel.
     Codel { ecn: bool },
     /// CoDel for each flow, served in turn.
@@ -360,6 +409,7 @@ impl Discipline {
     const fn kind(self) -> &'static str {
         match self {
             Self::Fair => "fq",
+            Self::Sfq => "sfq",
             Self::Marking { .. } | Self::Codel { .. } => "codel",
             Self::FqCodel { .. } => "fq_codel",
         }

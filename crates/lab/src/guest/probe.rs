@@ -1,7 +1,7 @@
 //! Measures the empty path with datagrams: what was asked for is not what counts, what is there is.
 
 use super::topology::Hosts;
-use crate::spec::{PACKET, PathSpec, Probe, Spec};
+use crate::spec::{PACKET, PathSpec, Probe, Queue, SFQ_DEPTH, Spec};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::time::Duration;
@@ -82,9 +82,10 @@ impl Way {
     }
 }
 
-/// How long a full queue holds a packet. Unit: ns.
+/// How long a full queue of one flow holds a packet. Unit: ns.
 pub(crate) fn queue_delay(path: &PathSpec) -> u64 {
-    (path.buffer as f64 * 8e9 / path.rate as f64) as u64
+    let most = if path.queue == Queue::Sfq { SFQ_DEPTH * PACKET } else { u64::MAX };
+    (path.buffer.min(most) as f64 * 8e9 / path.rate as f64) as u64
 }
 
 /// Measures the path that leads to the first hosts: everything about it if no flow follows, or its round trip only,

@@ -7,7 +7,7 @@
 //! The bottleneck's queue and the line are different devices: a queue that delays counts what is on its way as queued,
 //! so its limit would not be the size of a buffer.
 
-use super::netlink::{self, Bottleneck, Discipline, Line, Netlink, QueueCounts};
+use super::netlink::{self, Bottleneck, Discipline, Line, Netlink, QueueCounts, Shaper};
 use crate::spec::{Change, FlowSpec, PACKET, PathSpec, Queue, Spec};
 use std::fs::{self, File};
 use std::io;
@@ -175,7 +175,14 @@ fn discipline(path: &PathSpec) -> Option<Discipline> {
         (Queue::Fair, _) => Some(Discipline::Fair),
         (Queue::Codel, ecn) => Some(Discipline::Codel { ecn }),
         (Queue::FqCodel, ecn) => Some(Discipline::FqCodel { ecn }),
+        (Queue::Sfq, _) => Some(Discipline::Sfq),
+        (Queue::Cake, _) => None,
     }
+}
+
+fn bottleneck(path: &PathSpec) -> Bottleneck {
+    let shaper = if path.queue == Queue::Cake { Shaper::Cake } else { Shaper::Tbf };
+    Bottleneck { rate: path.rate, limit: path.buffer, burst: path.burst, shaper }
 }
 
 /// Settings of a flow's two hosts.
@@ -216,7 +223,7 @@ impl Network {
         netlink::add_route(&mut self.far.netlink, None, [10, 0, 0, 1])?;
         netlink::add_route(&mut self.near.netlink, None, [10, 0, 0, 2])?;
         let Self { path, near, .. } = self;
-        Bottleneck { rate: path.rate, limit: path.buffer, burst: path.burst }.apply(&mut near.netlink, near.port)?;
+        bottleneck(path).apply(&mut near.netlink, near.port)?;
         match discipline(path) {
             Some(discipline) => {
                 let packets = u32::try_from((path.buffer / PACKET).max(1)).unwrap_or(u32::MAX);
@@ -293,7 +300,7 @@ impl Network {
         if let Some(rate) = change.rate {
             self.path.rate = rate;
             let Self { path, near, .. } = self;
-            Bottleneck { rate, limit: path.buffer, burst: path.burst }.apply(&mut near.netlink, near.port)?;
+            bottleneck(path).apply(&mut near.netlink, near.port)?;
             // Its timer was set at the old rate; a packet makes it look again.
             near.namespace.enter()?;
             let nudge = std::net::UdpSocket::bind("10.0.0.1:0")?;
@@ -305,7 +312,8 @@ impl Network {
 
     /// The path as the kernel tells it, without what the first flow adds.
     pub(super) fn told(&mut self) -> io::Result<Change> {
-        let rate = Bottleneck::rate_of(&mut self.near.netlink, self.near.port)?;
+        let shaper = bottleneck(&self.path).shaper;
+        let rate = Bottleneck::rate_of(&mut self.near.netlink, self.near.port, shaper)?;
         let lines = self.lines.first().copied().ok_or_else(|| io::Error::other("there are no lines"))?;
         let (there, loss) = Line::of(&mut self.far.netlink, lines.there)?;
         let (back, reverse_loss) = Line::of(&mut self.near.netlink, lines.back)?;

@@ -122,6 +122,8 @@ fn queue(path: &PathSpec) -> Queue {
         spec::Queue::Fair => Queue::Fair,
         spec::Queue::Codel => Queue::Codel,
         spec::Queue::FqCodel => Queue::FqCodel,
+        spec::Queue::Sfq => Queue::Sfq,
+        spec::Queue::Cake => Queue::Cake,
     }
 }
 

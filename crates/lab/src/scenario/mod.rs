@@ -573,7 +573,7 @@ mod tests {
         }
         for (lines, expected) in [
             ("sweep = { parameter = 'path', values = [1] }", "no `[sample]`"),
-            ("sweep = { parameter = 'queue', values = ['red'] }", "droptail, fq, codel, fq_codel"),
+            ("sweep = { parameter = 'queue', values = ['red'] }", "droptail, fq, sfq, codel, fq_codel, cake"),
             ("sweep = { parameter = 'flows', values = ['many'] }", "a whole number"),
             ("sweep = { parameter = 'extra-rtt', values = ['2h'] }", "60 s is the most"),
         ] {
@@ -587,6 +587,8 @@ mod tests {
             ("\"1bdp\"", "\"1bdp\", burst = \"3kB\"", "two have 3028 bytes"),
             ("\"1bdp\"", "\"1bdp\", burst = \"3GB\"", "2 GB is the most"),
             ("\"1bdp\"", "\"1bdp\", queue = \"red\"", "choose from droptail"),
+            ("\"1bdp\"", "\"1bdp\", queue = \"cake\", burst = \"9kB\"", "is its own shaper, without `burst`"),
+            ("\"1bdp\"", "\"2kB\", queue = \"sfq\"", "`queue = \"sfq\"` needs a buffer of two packets"),
         ] {
             let error = read(&SMALL.replace(from, to)).unwrap_err();
             assert!(error.contains(expected), "{to}: {error}");

@@ -3,7 +3,7 @@
 use super::draw;
 use super::file::{File, Parameter, PathTable};
 use super::quantity::{buffer, burst, nanos, queue, rate, round_trip, share};
-use crate::spec::{Change, PACKET, PathSpec};
+use crate::spec::{Change, PACKET, PathSpec, Queue};
 use std::path::Path;
 
 /// More would not be a path any more but noise; each costs a message to the guest's kernel for every flow.
@@ -89,6 +89,16 @@ fn constant(table: &PathTable) -> Result<PathSpec, String> {
         return Err(format!(
             "`reorder` needs packets to overtake: an eighth of the RTT of {} holds fewer than 4 at {}",
             table.rtt, table.rate
+        ));
+    }
+    if path.queue == Queue::Cake && path.burst > 0 {
+        return Err("`queue = \"cake\"` is its own shaper, without `burst`: leave one of the two out".into());
+    }
+    if path.queue == Queue::Sfq && path.buffer < 2 * PACKET {
+        return Err(format!(
+            "`queue = \"sfq\"` needs a buffer of two packets, {} bytes: it has {}",
+            2 * PACKET,
+            table.buffer
         ));
     }
     for (key, jitter) in [("jitter", path.jitter), ("reverse_jitter", path.reverse_jitter)] {

@@ -72,6 +72,8 @@ pub(super) fn queue(text: &str) -> Result<Queue, String> {
         "fq" => Ok(Queue::Fair),
         "codel" => Ok(Queue::Codel),
         "fq_codel" => Ok(Queue::FqCodel),
-        _ => Err(format!("`queue` is {text}: choose from droptail, fq, codel, fq_codel")),
+        "sfq" => Ok(Queue::Sfq),
+        "cake" => Ok(Queue::Cake),
+        _ => Err(format!("`queue` is {text}: choose from droptail, fq, sfq, codel, fq_codel, cake")),
     }
 }
