@@ -99,6 +99,35 @@ fn codel_keeps_the_delay_small_that_a_fifo_does_not() {
     }
 }
 
+/// Goodput in Mbit/s of that command's only row.
+fn goodput_of(command: &str, dir: &std::path::Path) -> f64 {
+    let mut pcc_lab = Command::new(env!("CARGO_BIN_EXE_pcc-lab"));
+    let output = pcc_lab.args([command, "small.toml", "--json"]).current_dir(dir).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    told["rows"][0]["goodput"]["mean"].as_f64().unwrap()
+}
+
+#[test]
+#[ignore = "boots the guest kernel: run `pcc-lab build` first"]
+fn the_words_of_a_simulation_are_the_same_network_here() {
+    // Every path is measured first: base RTT, capacity, and the mean of the losses both ways.
+    for (path, algorithm) in [
+        ("rate=50Mbit,rtt=40ms,buffer=500KB,wifi=7ms", "bbr"),
+        ("rate=20Mbit,rtt=40ms,buffer=1bdp,loss=2%,burst=8", "bbr"),
+        ("rate=20Mbit,rtt=40ms,buffer=2bdp,jitter=10ms", "cubic"),
+        ("rate=50Mbit,rtt=40ms,buffer=1bdp,blackout=5s/1s,at=10s:rate=20Mbit:rtt=80ms", "cubic"),
+        ("rate=50Mbit,rtt=40ms,buffer=500KB,queue=cake,vary=3s:rate=10Mbit..80Mbit", "cubic"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let head = "title = 't'\nsource = 's'\nseeds = [1, 2, 3, 4]\nduration = '20s'";
+        let lines = format!("{head}\nalgorithms = ['{algorithm}']\npath = '{path}'\n");
+        fs::write(dir.path().join("small.toml"), lines).unwrap();
+        let [lab, sim] = ["run", "sim"].map(|command| goodput_of(command, dir.path()));
+        assert!((0.75..1.33).contains(&(lab / sim)), "{path}: {lab} Mbit/s in the lab, {sim} in the simulator");
+    }
+}
+
 #[test]
 #[ignore = "boots the guest kernel: run `pcc-lab build` first"]
 fn flows_of_a_size_end_and_a_limited_one_stays_below_its_rate() {

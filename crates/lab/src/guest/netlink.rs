@@ -3,10 +3,12 @@
 //! Every `exec` in the guest costs tens of milliseconds of real time and Debian 12's `tc` does not know all options of
 //! this kernel; the handful of messages the lab needs are shorter to write than to wrap.
 
-use crate::spec::PACKET;
+use super::late::Table;
+use crate::spec::{LossChain, PACKET};
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::sync::Arc;
 
 /// Nanoseconds in a tick of the kernel's packet scheduler.
 const TICK: u64 = 64;
@@ -417,7 +419,7 @@ impl Discipline {
 }
 
 /// A line (`netem`) that delays packets and loses a share of them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Line {
     /// Unit: ns.
     pub(super) delay: u64,
@@ -425,6 +427,10 @@ pub(super) struct Line {
     pub(super) loss: f64,
     /// Packets wait up to this for a moment at which all that wait leave together. Unit: ns.
     pub(super) jitter: u64,
+    /// Chain of the losses, if they depend on each other.
+    pub(super) chain: Option<LossChain>,
+    /// By how much each packet is late, beside the delay.
+    pub(super) late: Option<Arc<Table>>,
     /// Packets stay in order though the delay falls.
     pub(super) in_order: bool,
     /// Decides which ones are lost.
@@ -433,17 +439,21 @@ pub(super) struct Line {
 
 impl Line {
     /// Puts it on an interface, or changes the one that is there.
-    pub(super) fn apply(self, netlink: &mut Netlink, index: u32) -> io::Result<()> {
+    pub(super) fn apply(&self, netlink: &mut Netlink, index: u32) -> io::Result<()> {
         self.put(netlink, index, Place::Root, 0.0)
     }
 
     /// Puts a line behind that of an interface, on which a share of the packets is not delayed at all.
-    pub(super) fn apply_overtaking(self, netlink: &mut Netlink, index: u32, share: f64) -> io::Result<()> {
+    pub(super) fn apply_overtaking(&self, netlink: &mut Netlink, index: u32, share: f64) -> io::Result<()> {
         self.put(netlink, index, Place::Below, share)
     }
 
-    fn put(self, netlink: &mut Netlink, index: u32, place: Place, overtaking: f64) -> io::Result<()> {
+    fn put(&self, netlink: &mut Netlink, index: u32, place: Place, overtaking: f64) -> io::Result<()> {
+        const NETEM_DELAY_DIST: u16 = 2;
         const NETEM_REORDER: u16 = 3;
+        const NETEM_LOSS: u16 = 5;
+        const NETEM_LOSS_GE: u16 = 2;
+        const NETEM_JITTER64: u16 = 11;
         const NETEM_RATE: u16 = 6;
         const NETEM_RATE64: u16 = 8;
         const NETEM_LATENCY64: u16 = 10;
@@ -455,7 +465,8 @@ impl Line {
         const NEXT_TO_NO_TIME: u64 = 125_000_000_000;
         let share = |share: f64| (share * f64::from(u32::MAX)) as u32;
         let mut options = vec![0; 24];
-        let ticks = u32::try_from(self.delay / TICK).unwrap_or(u32::MAX);
+        let delay = self.delay + self.late.as_ref().map_or(0, |late| late.middle);
+        let ticks = u32::try_from(delay / TICK).unwrap_or(u32::MAX);
         options[0..4].copy_from_slice(&ticks.to_ne_bytes());
         options[4..8].copy_from_slice(&LIMIT.to_ne_bytes());
         options[8..12].copy_from_slice(&share(self.loss).to_ne_bytes());
@@ -465,13 +476,23 @@ impl Line {
         netlink.request(queue_message(index, place, "netem").nest(libc::TCA_OPTIONS, |nest| {
             let mut nest = nest
                 .raw(&options)
-                .attribute(NETEM_LATENCY64, &self.delay.to_ne_bytes())
+                .attribute(NETEM_LATENCY64, &delay.to_ne_bytes())
                 .attribute(NETEM_PRNG_SEED, &self.seed.to_ne_bytes());
             if overtaking > 0.0 {
                 let reorder = [share(overtaking).to_ne_bytes(), [0; 4]].concat();
                 nest = nest.attribute(NETEM_REORDER, &reorder);
             }
-            if self.in_order {
+            if let Some(late) = &self.late {
+                nest = nest.attribute(NETEM_JITTER64, &u64::from(late.deviation).to_ne_bytes());
+                nest = nest.attribute(NETEM_DELAY_DIST, &late.bytes());
+            }
+            if let Some(chain) = self.chain {
+                // The kernel's names of them are p, r, h and k.
+                let told = [chain.to_bad, chain.to_good, 1.0 - chain.loss_bad, chain.loss_good].map(share);
+                let told: Vec<_> = told.iter().flat_map(|share| share.to_ne_bytes()).collect();
+                nest = nest.nest(NETEM_LOSS, |loss| loss.attribute(NETEM_LOSS_GE, &told));
+            }
+            if self.in_order || self.late.as_ref().is_some_and(|late| !late.reorders) {
                 let rate = [u32::MAX.to_ne_bytes(), [0; 4], [0; 4], [0; 4]].concat();
                 nest = nest.attribute(NETEM_RATE, &rate).attribute(NETEM_RATE64, &NEXT_TO_NO_TIME.to_ne_bytes());
             }

@@ -108,7 +108,8 @@ pub(super) fn probe(spec: &Spec, hosts: &Hosts) -> io::Result<Probe> {
         let typical = if jitter > 0 { 0 } else { delays.len() / 2 };
         delays.get(typical).copied().ok_or_else(|| io::Error::other("no packet of the probe arrived"))
     };
-    let rtt = (one_way(&forward, spec.path.jitter)? + one_way(&back, spec.path.reverse_jitter)?).saturating_sub(extra);
+    let [wait, reverse_wait] = spec.path.waits();
+    let rtt = (one_way(&forward, wait)? + one_way(&back, reverse_wait)?).saturating_sub(extra);
     if !spec.flows.is_empty() {
         return Ok(Probe { rtt, ..Probe::default() });
     }
@@ -143,7 +144,7 @@ pub(super) fn probe(spec: &Spec, hosts: &Hosts) -> io::Result<Probe> {
 
 /// Packets by which the capacity is measured.
 fn steady_packets(path: &PathSpec) -> u64 {
-    let waits = STEADY_WAITS * path.jitter as f64 / 1e9;
+    let waits = STEADY_WAITS * path.waits()[0] as f64 / 1e9;
     STEADY.max((waits * path.rate as f64 / (PACKET as f64 * 8.0)) as u64)
 }
 
@@ -151,7 +152,7 @@ fn steady_packets(path: &PathSpec) -> u64 {
 /// wait over the time in which it is measured.
 pub(crate) fn noise_of_jitter(path: &PathSpec) -> f64 {
     let measured = steady_packets(path) as f64 / 2.0 * PACKET as f64 * 8e9 / path.rate as f64;
-    path.jitter as f64 / measured
+    path.waits()[0] as f64 / measured
 }
 
 fn packets_to_count(share: f64) -> u64 {

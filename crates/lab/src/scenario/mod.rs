@@ -9,6 +9,7 @@ mod problem;
 mod quantity;
 mod selection;
 pub mod target;
+mod words;
 
 pub use algorithm::{KERNEL_ALGORITHMS, QUIC_ALGORITHMS};
 pub use problem::Problem;
@@ -487,6 +488,28 @@ mod tests {
         let segments = path.segments(1_000_000_000, 10_000_000_000);
         let told: Vec<_> = segments.iter().map(|one| (one.from / 1_000_000_000, one.rate, one.loss)).collect();
         assert_eq!(told, [(1, 100_000_000, 0.1), (2, 100_000_000, 1.0), (4, 1_000_000, 1.0)]);
+    }
+
+    #[test]
+    fn a_path_may_have_the_words_of_a_simulation() {
+        let table = r#"path = { rate = "100Mbit", rtt = "30ms", buffer = "1bdp" }"#;
+        let worded = |path: &str| SMALL.replace(table, &format!("path = {path:?}"));
+        let sweep = "sweep = { parameter = \"loss\", values = [0.0, 0.01, 0.02] }";
+        let text =
+            worded("lossy,buffer=1MB").replace(sweep, "sweep = { parameter = 'rate', values = ['10Mbit', '20Mbit'] }");
+        let scenario = read(&text).unwrap();
+        let rates: Vec<_> = scenario.runs.iter().step_by(4).map(|run| run.spec.path.rate / 100_000).collect();
+        assert_eq!(rates, [100, 201], "{text}");
+        for (text, expected) in [
+            (worded("rate=9Mbit,rtt=1ms"), "goes over rate, rtt, buffer or queue"),
+            (worded("rate=9Mbit,rtt=1ms") + "\nchange = [{ at = '1s', loss = 0.5 }]", "changes by its own words"),
+            (worded("rate=9Mbit,rtt=1ms,rate=8Mbit").replace(sweep, ""), "`path` is rate=9Mbit,rtt=1ms,rate=8Mbit: "),
+            (SMALL.replace(table, "path = 5"), "a text like"),
+            (SMALL.replace(table, r#"path = { rate = "1Mbit", speed = 5 }"#), "unknown field `speed`"),
+        ] {
+            let error = read(&text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
     }
 
     #[test]

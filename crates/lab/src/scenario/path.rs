@@ -1,8 +1,8 @@
 //! From a scenario's tables to the path of one run.
 
-use super::draw;
-use super::file::{File, Parameter, PathTable};
+use super::file::{File, Parameter, PathEntry, PathTable};
 use super::quantity::{buffer, burst, nanos, queue, rate, round_trip, share};
+use super::{draw, words};
 use crate::spec::{Change, PACKET, PathSpec, Queue};
 use std::path::Path;
 
@@ -13,10 +13,14 @@ const OVERTAKEN: u64 = 8;
 
 /// The path at a point of the sweep for one seed. Files it names are looked for in `dir`.
 pub(super) fn path_at(file: &File, point: &str, seed: u64, duration: u64, dir: &Path) -> Result<PathSpec, String> {
-    let mut table = file.path.clone();
+    let parameter = file.sweep.as_ref().map(|sweep| sweep.parameter);
+    let mut table = match &file.path {
+        PathEntry::Table(table) => table.clone(),
+        PathEntry::Text(text) => return written(file, text, parameter, point, seed, duration),
+    };
     let ratio =
         || point.parse::<f64>().map_err(|_| format!("`sweep.values` has {point}: a loss is a number like 0.01"));
-    match file.sweep.as_ref().map(|sweep| sweep.parameter) {
+    match parameter {
         Some(Parameter::Rate) => point.clone_into(&mut table.rate),
         Some(Parameter::Rtt) => point.clone_into(&mut table.rtt),
         Some(Parameter::Buffer) => point.clone_into(&mut table.buffer),
@@ -56,6 +60,48 @@ pub(super) fn path_at(file: &File, point: &str, seed: u64, duration: u64, dir: &
     Ok(path)
 }
 
+/// The path of a text, with the word of the sweep's value.
+fn written(
+    file: &File,
+    text: &str,
+    parameter: Option<Parameter>,
+    point: &str,
+    seed: u64,
+    duration: u64,
+) -> Result<PathSpec, String> {
+    if !file.change.is_empty() || file.changes.is_some() || file.cellular.is_some() || file.sample.is_some() {
+        return Err(
+            "a `path` that is a text changes by its own words, `at=`, `vary=`, `blackout=` and `trace=`: leave \
+                    `change`, `changes`, `cellular` and `sample` out"
+                .into(),
+        );
+    }
+    let word = match parameter {
+        Some(Parameter::Rate) => "rate",
+        Some(Parameter::Rtt) => "rtt",
+        Some(Parameter::Buffer) => "buffer",
+        Some(Parameter::Queue) => "queue",
+        Some(Parameter::Jitter | Parameter::Loss | Parameter::LossBothWays | Parameter::Path) => {
+            return Err(
+                "`sweep` over a `path` that is a text goes over rate, rtt, buffer or queue: write a table".into()
+            );
+        }
+        Some(Parameter::ExtraRtt | Parameter::Flows | Parameter::Size | Parameter::Load) | None => "",
+    };
+    let text = if word.is_empty() { text.to_owned() } else { format!("{text},{word}={point}") };
+    let path = words::path(&text, seed, duration)?;
+    let (first, later) = path.changes.split_first().map_or((None, &[][..]), |(first, later)| (Some(first), later));
+    // A run's first conditions are no change.
+    match first.filter(|change| change.at == 0) {
+        Some(change) => {
+            let mut begun = PathSpec { changes: later.to_vec(), ..path.clone() };
+            begin_with(&mut begun, change);
+            Ok(begun)
+        }
+        None => Ok(path),
+    }
+}
+
 fn time(nanos: u64) -> std::time::Duration {
     std::time::Duration::from_nanos(nanos)
 }
@@ -82,7 +128,7 @@ fn constant(table: &PathTable) -> Result<PathSpec, String> {
         reverse_jitter: table.reverse_jitter.as_deref().map_or(Ok(0), |text| round_trip("reverse_jitter", text))?,
         reorder: share("reorder", table.reorder, false)?,
         ecn: table.ecn,
-        changes: Vec::new(),
+        ..PathSpec::default()
     };
     let packet = (PACKET as f64 * 8e9 / rate as f64) as u64;
     if path.reorder > 0.0 && rtt / OVERTAKEN < 4 * packet {

@@ -21,13 +21,20 @@ pub(super) fn round_trip(key: &str, text: &str) -> Result<u64, String> {
 /// A rate in bit/s.
 pub(super) fn rate(key: &str, text: &str) -> Result<u64, String> {
     let rate: Rate = text.parse().map_err(|error| format!("`{key}`: {error}"))?;
-    let rate = rate.bits_per_sec();
+    within(key, text, rate.bits_per_sec())
+}
+
+/// A rate in bit/s that a queue can have, of this number.
+pub(super) fn within(key: &str, text: &str, rate: f64) -> Result<u64, String> {
     if !(8000.0..=100e9).contains(&rate) {
         return Err(format!("`{key}` is {text}: it must lie between 8 kbit and 100 Gbit"));
     }
     // Queues count whole bytes a second.
     Ok(rate as u64 / 8 * 8)
 }
+
+/// So slow is an outage, in bit/s: a queue cannot have no rate at all. A packet takes 0.15 s.
+pub(super) const OUTAGE_RATE: f64 = 80_000.0;
 
 /// A number of bytes.
 pub(super) fn bytes(key: &str, text: &str) -> Result<u64, String> {
