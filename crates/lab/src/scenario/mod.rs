@@ -502,6 +502,15 @@ mod tests {
         assert_eq!(rates, [100, 201], "{text}");
         for (text, expected) in [
             (worded("rate=9Mbit,rtt=1ms"), "goes over rate, rtt, buffer or queue"),
+            (worded("rate=9Mbit,rtt=2m").replace(sweep, ""), "has an unknown unit"),
+            (worded("rate=9Mbit,rtt=90s").replace(sweep, ""), "`rtt` is 90s: 60 s is the most"),
+            (worded("rate=9Mbit,rtt=1ms,loss=100%").replace(sweep, ""), "nothing would be left"),
+            (worded("rate=9Mbit,rtt=1ms,buffer=3GB").replace(sweep, ""), "at most 2 GB"),
+            (worded("rate=9Mbit,rtt=1ms,buffer=2KB,queue=sfq").replace(sweep, ""), "a buffer of two packets"),
+            (
+                worded("rate=9Mbit,rtt=9ms,vary=1ms:rtt=1ms..9ms").replace("10s", "200s").replace(sweep, ""),
+                "100000 is the most",
+            ),
             (worded("rate=9Mbit,rtt=1ms") + "\nchange = [{ at = '1s', loss = 0.5 }]", "changes by its own words"),
             (worded("rate=9Mbit,rtt=1ms,rate=8Mbit").replace(sweep, ""), "`path` is rate=9Mbit,rtt=1ms,rate=8Mbit: "),
             (SMALL.replace(table, "path = 5"), "a text like"),

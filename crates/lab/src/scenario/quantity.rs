@@ -3,6 +3,11 @@
 use crate::spec::{PACKET, Queue};
 use pcc::units::{Bytes, Rate};
 
+/// No path takes longer. Unit: ns.
+pub(super) const LONGEST_ROUND_TRIP: u64 = 60_000_000_000;
+/// Queues count bytes in 32 bits. Unit: bytes.
+pub(super) const LARGEST_BUFFER: u64 = 1 << 31;
+
 /// A time in ns.
 pub(super) fn nanos(key: &str, text: &str) -> Result<u64, String> {
     if text.trim_start().starts_with('-') {
@@ -15,7 +20,7 @@ pub(super) fn nanos(key: &str, text: &str) -> Result<u64, String> {
 /// A round trip, or a part of one, in ns.
 pub(super) fn round_trip(key: &str, text: &str) -> Result<u64, String> {
     let rtt = nanos(key, text)?;
-    if rtt > 60_000_000_000 { Err(format!("`{key}` is {text}: 60 s is the most")) } else { Ok(rtt) }
+    if rtt > LONGEST_ROUND_TRIP { Err(format!("`{key}` is {text}: 60 s is the most")) } else { Ok(rtt) }
 }
 
 /// A rate in bit/s.
@@ -53,7 +58,7 @@ pub(super) fn buffer(text: &str, rate: u64, rtt: u64) -> Result<u64, String> {
     if buffer < PACKET {
         return Err(format!("`buffer` is {text}, {buffer} bytes: a packet of {PACKET} bytes would never fit"));
     }
-    if buffer > 1 << 31 { Err(format!("`buffer` is {text}: 2 GB is the most")) } else { Ok(buffer) }
+    if buffer > LARGEST_BUFFER { Err(format!("`buffer` is {text}: 2 GB is the most")) } else { Ok(buffer) }
 }
 
 /// Bytes that a bottleneck lets pass at once.

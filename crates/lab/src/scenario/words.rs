@@ -1,5 +1,6 @@
 //! A path in the words of `pcc-lab sim` and `pcc emulate`, for the lab: the same text is the same network.
 
+use super::file::{File, Parameter};
 use super::quantity;
 use crate::spec::{Change, Late, LossChain, PACKET, PathSpec, Queue};
 use core::time::Duration;
@@ -18,18 +19,38 @@ const STEP: u64 = 100_000_000;
 /// Memory is spent on no more changes than this.
 const MOST_MOMENTS: usize = 1_000_000;
 
-/// The path of this text. The seed draws what varies, as in a simulation.
-pub(super) fn path(text: &str, seed: u64, duration: u64) -> Result<PathSpec, String> {
+/// The text at a point of the sweep.
+pub(super) fn at(file: &File, text: &str, point: &str) -> Result<String, String> {
+    if !file.change.is_empty() || file.changes.is_some() || file.cellular.is_some() || file.sample.is_some() {
+        let own = "a `path` that is a text changes by its own words, `at=`, `vary=`, `blackout=` and `trace=`";
+        return Err(format!("{own}: leave `change`, `changes`, `cellular` and `sample` out"));
+    }
+    let word = match file.sweep.as_ref().map(|sweep| sweep.parameter) {
+        Some(Parameter::Rate) => "rate",
+        Some(Parameter::Rtt) => "rtt",
+        Some(Parameter::Buffer) => "buffer",
+        Some(Parameter::Queue) => "queue",
+        Some(Parameter::Jitter | Parameter::Loss | Parameter::LossBothWays | Parameter::Path) => {
+            let over = "`sweep` over a `path` that is a text goes over rate, rtt, buffer or queue";
+            return Err(format!("{over}: write a table"));
+        }
+        Some(Parameter::ExtraRtt | Parameter::Flows | Parameter::Size | Parameter::Load) | None => {
+            return Ok(text.to_owned());
+        }
+    };
+    Ok(format!("{text},{word}={point}"))
+}
+
+/// The path of this text as it begins, and what changes. The seed draws what varies, as in a simulation.
+pub(super) fn path(text: &str, seed: u64, duration: u64) -> Result<(PathSpec, Vec<Change>), String> {
     let wrong = |problem: String| format!("`path` is {text}: {problem}");
     let path: Path = text.parse().map_err(|error| wrong(format!("{error}")))?;
-    constant(&path)
-        .and_then(|constant| Ok(PathSpec { changes: changes(&path, seed, duration)?, ..constant }))
-        .map_err(wrong)
+    constant(&path).and_then(|constant| Ok((constant, changes(&path, seed, duration)?))).map_err(wrong)
 }
 
 /// The error for a word that the lab has no means for.
 fn unknown(word: &str) -> String {
-    format!("the lab's kernel has no `{word}` on a path: leave it out, or simulate it with `pcc-lab sim`")
+    format!("the lab has no `{word}` as a simulation has it: leave it out, or simulate it with `pcc-lab sim`")
 }
 
 /// The path as it begins.
@@ -178,7 +199,12 @@ mod tests {
     const MINUTE: u64 = 60_000_000_000;
 
     fn read(text: &str) -> Result<PathSpec, String> {
-        path(text, 1, MINUTE)
+        seeded(text, 1, MINUTE)
+    }
+
+    fn seeded(text: &str, seed: u64, duration: u64) -> Result<PathSpec, String> {
+        let (constant, changes) = path(text, seed, duration)?;
+        Ok(PathSpec { changes, ..constant })
     }
 
     /// Second, Mbit/s of IP packets and loss of each change.
@@ -227,7 +253,7 @@ mod tests {
             assert!(change.at == at.as_nanos() && (ratio - 1.0).abs() < 1e-5, "{change:?}");
             assert_eq!(change.rtt, Some(2 * conditions.delay.as_nanos() as u64));
         }
-        assert_ne!(path(text, 2, MINUTE).unwrap().changes, mine.changes, "another seed");
+        assert_ne!(seeded(text, 2, MINUTE).unwrap().changes, mine.changes, "another seed");
     }
 
     #[test]
@@ -237,7 +263,7 @@ mod tests {
         // A packet a millisecond for 50 ms, then none for 150: 6 Mbit/s, then an outage with a packet at its end.
         let lines: String = (1..=50).map(|ms| format!("{ms}\n")).collect();
         std::fs::write(&file, lines + "200\n").unwrap();
-        let path = path(&format!("rtt=30ms,trace={}", file.display()), 1, 400_000_000).unwrap();
+        let path = seeded(&format!("rtt=30ms,trace={}", file.display()), 1, 400_000_000).unwrap();
         let rates: Vec<_> = told(&path).into_iter().filter_map(|(at, rate, _)| Some((at, rate?))).collect();
         assert_eq!(rates, [(0.0, 6.0), (0.1, 0.1), (0.2, 6.0), (0.3, 0.1)]);
     }
@@ -245,8 +271,8 @@ mod tests {
     #[test]
     fn words_that_the_lab_cannot_mean_are_named() {
         for (text, expected) in [
-            ("rate=10Mbit,rtt=30ms,reorder=1%:5ms", "the lab's kernel has no `reorder`"),
-            ("rate=10Mbit,rtt=30ms,duplicate=1%", "the lab's kernel has no `duplicate`"),
+            ("rate=10Mbit,rtt=30ms,reorder=1%:5ms", "the lab has no `reorder` as a simulation"),
+            ("rate=10Mbit,rtt=30ms,duplicate=1%", "the lab has no `duplicate` as a simulation"),
             ("rate=10Mbit,rtt=30ms,queue=red", "`queue` is red: choose from droptail"),
             ("rate=10Mbit,up.delay=5ms,down.delay=6ms", "not 6ms down and 5ms up"),
             ("rate=10Mbit,up.rate=500kbit,rtt=30ms", "the lab's way back has no bottleneck"),
