@@ -220,17 +220,11 @@ impl Discipline for Cake {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{capable, enqueue, ms, packet};
+    use super::super::tests::{after_a_newcomer, capable, enqueue, ms, packet, ratio_of_bytes};
     use super::*;
 
     fn cake(mbit: f64, limit: u64) -> Cake {
         Cake::new(limit, Rate::from_mbit(mbit), 1)
-    }
-
-    /// The flows of so many packets that leave at once.
-    fn take(queue: &mut Cake, count: usize) -> Vec<u32> {
-        let mut dropped = Vec::new();
-        (0..count).filter_map(|_| queue.dequeue(Timestamp::ZERO, &mut dropped)).map(|packet| packet.flow).collect()
     }
 
     /// Packets dropped and marked after each second, of a flow that sends one a millisecond where half as many leave.
@@ -264,27 +258,13 @@ mod tests {
 
     #[test]
     fn flows_with_packets_of_different_sizes_get_equal_bytes() {
-        let mut queue = cake(100.0, u64::MAX);
-        for number in 0..3000 {
-            enqueue(&mut queue, packet(0, number, 0));
-            enqueue(&mut queue, Packet { size: Bytes::new(300), ..packet(1, number, 0) });
-        }
-        let served = take(&mut queue, 3000);
-        let large = served.iter().filter(|flow| **flow == 0).count();
-        let ratio = (large * 1500) as f64 / ((served.len() - large) * 300) as f64;
+        let ratio = ratio_of_bytes(&mut cake(100.0, u64::MAX));
         assert!((0.95..1.05).contains(&ratio), "{ratio}");
     }
 
     #[test]
     fn a_flow_that_comes_anew_is_served_first() {
-        let mut queue = cake(100.0, u64::MAX);
-        for number in 0..50 {
-            enqueue(&mut queue, packet(0, number, 0));
-            enqueue(&mut queue, packet(1, number, 0));
-        }
-        take(&mut queue, 20);
-        enqueue(&mut queue, packet(2, 0, 0));
-        assert_eq!(take(&mut queue, 1), [2]);
+        assert_eq!(after_a_newcomer(&mut cake(100.0, u64::MAX))[0], 2);
     }
 
     #[test]

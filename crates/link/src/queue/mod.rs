@@ -177,6 +177,33 @@ pub(crate) mod tests {
         (queue.dequeue(now, &mut dropped), dropped.len() as u64)
     }
 
+    /// The flows of so many packets that leave at once.
+    pub(crate) fn take(queue: &mut impl Discipline, count: usize) -> Vec<u32> {
+        (0..count).filter_map(|_| dequeue(queue, Timestamp::ZERO).0).map(|packet| packet.flow).collect()
+    }
+
+    /// Bytes that a flow of full packets gets, over those of one with packets of a fifth.
+    pub(crate) fn ratio_of_bytes(queue: &mut impl Discipline) -> f64 {
+        for number in 0..3000 {
+            enqueue(queue, packet(0, number, 0));
+            enqueue(queue, Packet { size: Bytes::new(300), ..packet(1, number, 0) });
+        }
+        let served = take(queue, 3000);
+        let large = served.iter().filter(|flow| **flow == 0).count();
+        (large * 1500) as f64 / ((served.len() - large) * 300) as f64
+    }
+
+    /// The flows of the six packets after flow 2 came to a queue in which flows 0 and 1 wait.
+    pub(crate) fn after_a_newcomer(queue: &mut impl Discipline) -> Vec<u32> {
+        for number in 0..50 {
+            enqueue(queue, packet(0, number, 0));
+            enqueue(queue, packet(1, number, 0));
+        }
+        take(queue, 20);
+        enqueue(queue, packet(2, 0, 0));
+        take(queue, 6)
+    }
+
     #[test]
     fn each_discipline_has_one_name() {
         for (name, queue) in Queue::NAMES {
