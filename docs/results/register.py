@@ -218,6 +218,10 @@ def other_rows():
     rival = [cell("limits.md", None, ["after a BBR, four BDP"], column) for column in (2, 3, 4)]
     yield row("What has PCC if a BBR was there first, in four BDP?", "**It starves.**", f"share of the path: PCC {rival[0]}, CUBIC {rival[1]}, BBR {rival[2]} in the same place", "simulated, [limits](limits.md)",
               "CUBIC and BBR", stamp("limits.md"), middle(rival[0]) < 0.5 * min(middle(rival[1]), middle(rival[2])))
+    long_ = [cell("learned.md", "Parking lot", ["20 ms", "1 BDP"], column) for column in (2, 3, 4, 5)]
+    yield row("What has a flow through several bottlenecks?", "**Less than CUBIC's.**", "its goodput over the highest of the flows through one, three bottlenecks, 20 ms, 1 BDP: "
+              + ", ".join(f"{name} {figure}" for name, figure in zip(("PCC", "CUBIC", "BBR", "Vivace"), long_)), "simulated, [page](learned.md)", "CUBIC and Vivace", stamp("learned.md"),
+              middle(long_[2]) < middle(long_[0]) < min(middle(long_[1]), middle(long_[3])))
     yield row("Do the papers' figures come out?", "**Half of them wholly.** The factor 10 on the Internet does not.", f"{papers()}", "simulated, [page](papers.md); the lab: [each point](#each-point)",
               "BBR, which the first paper did not have, gains nearly as much as PCC", stamp("papers.md"))
     yield row("Is the simulator right?", "Mostly.", re.search(r"In (\d+ of \d+ cells[^.]*)\.", text_of("simulated.md"))[1] + ", for CUBIC, BBR and Reno", "[page](simulated.md)",

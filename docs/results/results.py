@@ -71,6 +71,7 @@ is the standard one: shorter than the papers', so that start-up weighs more. Eve
 | [limits.md](limits.md) | paths on which PCC is behind its peers |
 | [rivals.md](rivals.md) | PCC beside a rival in a deep buffer, in a real kernel in real time |
 | [rfc9743.md](rfc9743.md) | PCC by the questions of RFC 9743 |
+| [learned.md](learned.md) | PCC by the experiments of a study of learned congestion control |
 | [loopback.md](loopback.md) | files over loopback beside the raw stream |
 | [transfers.md](transfers.md) | files over ssh and through the tunnel, beside rsync, scp and TCP |
 | [deltas.md](deltas.md) | large files that changed a little, beside rsync |

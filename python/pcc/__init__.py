@@ -13,7 +13,7 @@ Each name ends with its unit: ``_s`` seconds, ``_ms`` milliseconds, ``_mbit`` 10
 """
 
 from ._pcc import Simulation, check_utility, evaluate_utility, simulate, utilities
-from .records import Check, Decision, Interval, Series, Settled, Summary, Trace
+from .records import Check, Decision, Interval, Report, Series, Settled, Summary, Trace
 from .trace import read_trace
 
 try:
@@ -26,6 +26,7 @@ __all__ = [
     "Check",
     "Decision",
     "Interval",
+    "Report",
     "Series",
     "Settled",
     "Simulation",

@@ -1,8 +1,11 @@
 """Types of the extension module. Import from `pcc`; its docstrings are in `python/src`."""
 
-from typing import Any, Mapping, Optional, Sequence, Union, final
+from typing import Any, Callable, Mapping, Optional, Protocol, Sequence, Union, final
 
-from .records import Check, Series, Summary, Trace
+from .records import Check, Report, Series, Summary, Trace
+
+class Law(Protocol):
+    def on_report(self, report: Report) -> Optional[float]: ...
 
 @final
 class Simulation:
@@ -32,6 +35,7 @@ def simulate(
     *,
     utility: Union[str, Mapping[str, str], None] = None,
     law: Optional[str] = None,
+    laws: Mapping[str, Callable[[], Law]] = {},
     settings: Optional[Mapping[str, Union[str, float]]] = None,
     then: Sequence[str] = (),
     queue: str = "droptail",

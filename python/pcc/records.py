@@ -127,6 +127,30 @@ class Interval:
 
 
 @dataclass(frozen=True)
+class Report:
+    """What a monitor interval achieved, as a law of one's own is told.
+
+    started_s: when its first packet was sent, in seconds since the start.
+    The other fields are those of an Interval. The utility is of the default one, `fair`.
+    """
+
+    id: int
+    started_s: float
+    target_mbit: float
+    achieved_mbit: float
+    goodput_mbit: Optional[float]
+    packets: int
+    duration_ms: float
+    loss: float
+    marked: float
+    rtt_ms: Optional[float]
+    gradient: Optional[float]
+    utility: float
+    queueing_ms: Optional[float]
+    limited_by: str
+
+
+@dataclass(frozen=True)
 class Decision:
     """A change of state or rate, and its reason.
 

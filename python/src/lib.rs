@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod kept;
+mod law;
 mod record;
 #[cfg(target_os = "linux")]
 mod scenario;

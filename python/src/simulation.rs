@@ -1,6 +1,7 @@
 //! Simulations, and what became of them.
 
 use crate::kept::Kept;
+use crate::law::{self, Failure, behind};
 use crate::record::record;
 use crate::watch::Watch;
 use crate::{refused, seconds};
@@ -8,7 +9,7 @@ use pcc::observe::Observer;
 use pcc::units::Rate;
 use pcc::utility::Utility;
 use pcc_play::{Play, Refused, read};
-use pcc_sim::{Control, FlowResult, FlowSummary, Results, Scenario, jain_together};
+use pcc_sim::{Control, FlowResult, FlowSummary, Results, Running, Scenario, jain_together};
 use pcc_utility::{Aim, Choice, LawChoice, Setting};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -235,19 +236,22 @@ pub(crate) enum Value {
 /// utility: what flows of PCC strive for that do not say: a name, a formula such as "x^0.9 - 11.35*x*L", or a file such
 ///     as "my.utility". A dict has several under names of its own, for flows such as "pcc/mine pcc/yours".
 /// law: the control law of PCC, such as "allegro,step_min=0.01".
+/// laws: classes by name, for "pcc/mine". Each flow makes an object. Its `on_report(self, report)` has a Report of each
+///     monitor interval after start-up. The answer is the rate from then on in Mbit/s. None keeps the rate. The flow's
+///     utility is the default.
 /// settings: a dict of parameters of the utility or the law, such as {"level": 0.01, "ceiling": "80ms"}.
 /// then: further paths behind the first, each with a bottleneck of its own.
-/// queue: the discipline on the way down: "droptail", "fq", "codel", "fq_codel", "red", "pie", "fq_pie", "dualpi2" or
-///     "sfq". A path says it too, of either way, as in "rate=50Mbit,rtt=40ms,up.queue=fq_codel".
+/// queue: the discipline on the way down: "droptail", "fq", "codel", "fq_codel", "red", "pie", "fq_pie", "dualpi2",
+///     "sfq" or "cake". A path says it too, of either way, as in "rate=50Mbit,rtt=40ms,up.queue=fq_codel".
 /// ecn: the queue may mark packets, and senders answer marks. Flows say so by ":ect0" or ":ect1".
 /// policer: a rate and a burst before the first bottleneck, such as "10Mbit:64kB".
 /// trace: keep the monitor intervals and decisions of PCC, for `Simulation.trace`.
 ///
-/// Raises ValueError with the reason where an argument cannot be read.
+/// Raises ValueError with the reason where an argument cannot be read. An exception in `on_report` ends the run.
 #[pyfunction]
 #[pyo3(signature = (
-    path, flows = "pcc", duration_s = 30.0, seed = 1, *, utility = None, law = None, settings = None, then = Vec::new(),
-    queue = "droptail", ecn = false, policer = None, trace = false
+    path, flows = "pcc", duration_s = 30.0, seed = 1, *, utility = None, law = None, laws = BTreeMap::new(), settings = None,
+    then = Vec::new(), queue = "droptail", ecn = false, policer = None, trace = false
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword of Python's")]
 pub(crate) fn simulate(
@@ -258,6 +262,7 @@ pub(crate) fn simulate(
     seed: u64,
     utility: Option<Written>,
     law: Option<&str>,
+    laws: BTreeMap<String, Py<PyAny>>,
     settings: Option<BTreeMap<String, Value>>,
     then: Vec<String>,
     queue: &str,
@@ -273,7 +278,8 @@ pub(crate) fn simulate(
     };
     let aim = aim(one.as_deref(), law, settings.unwrap_or_default())?;
     let read_named = |written: &str| -> Result<Arc<dyn Utility>, String> {
-        read(named.get(written).map_or(written, String::as_str))
+        let usual = if laws.contains_key(written) { "fair" } else { written };
+        read(named.get(written).map_or(usual, String::as_str))
     };
     let play =
         Play { path, then: &then, flows, read: &read_named, aim: aim.as_ref(), queue: Some(queue), ecn, policer, time };
@@ -282,6 +288,12 @@ pub(crate) fn simulate(
         refused(format!("{argument}: {problem}"))
     })?;
     let mut scenario = staged.seeded(seed);
+    let failure = Failure::default();
+    for (flow, name) in scenario.flows.iter_mut().zip(&staged.names) {
+        if let Some(class) = behind(name, &laws) {
+            flow.config.law = Some(law::law(class.clone_ref(py), failure.clone()));
+        }
+    }
     let mut watches = Vec::new();
     if trace {
         watches = (0..scenario.flows.len()).map(|flow| Arc::new(Watch::of(flow))).collect();
@@ -291,8 +303,23 @@ pub(crate) fn simulate(
             }
         }
     }
-    let results = py.detach(|| pcc_sim::run(&scenario)).map_err(refused)?;
+    let results = py.detach(|| run(&scenario, &failure))?;
     outcome(py, staged.names, &scenario, results, &watches)
+}
+
+/// Between two looks for an exception of a law.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Runs the simulation; a law's exception ends it.
+fn run(scenario: &Scenario, failure: &Failure) -> PyResult<Results> {
+    let mut running = Running::begin(scenario.clone()).map_err(refused)?;
+    while running.at() < scenario.duration {
+        running.pass(running.at() + LOOK);
+        if let Some(error) = failure.take() {
+            return Err(error);
+        }
+    }
+    Ok(running.end().1)
 }
 
 fn outcome(

@@ -2,10 +2,14 @@
 
 import ast
 import concurrent.futures
+import contextlib
 import inspect
+import io
 import pathlib
 import pickle
+import re
 import tempfile
+import traceback
 import unittest
 
 import pcc
@@ -76,6 +80,73 @@ class Simulations(unittest.TestCase):
         self.assertEqual(list(run.trace(0)), [])
         with self.assertRaisesRegex(ValueError, "trace=True"):
             pcc.simulate(LOSSY, "pcc", 1).trace()
+
+    def test_a_law_of_ones_own_steers_a_flow(self):
+        told = []
+
+        class Half:
+            def on_report(self, report):
+                told.append(report)
+                return 50
+
+        run = pcc.simulate(LOSSY, "pcc/half cubic", 10, laws={"half": Half})
+        self.assertAlmostEqual(run.goodput_mbit(0, 5) / 50, 0.99, delta=0.02)
+        self.assertEqual(run.series().state[-1], "python")
+        late = [report for report in told if report.started_s > 2]
+        self.assertTrue(all(abs(report.target_mbit - 50) < 1e-6 for report in late))
+        self.assertTrue(100 < len(late) < 400, len(late))
+        self.assertAlmostEqual(sum(report.loss for report in late) / len(late), 0.01, delta=0.005)
+
+    def test_the_laws_of_the_guides_run(self):
+        root = pathlib.Path(__file__).parents[2]
+        for guide in ("python/README.md", "docs/own-law.md"):
+            blocks = re.findall(r"```python\n(.*?)```", (root / guide).read_text(), re.DOTALL)
+            (block,) = (block for block in blocks if "on_report" in block)
+            known = {"pcc": pcc}
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(block, known)
+            ours, theirs = map(float, printed.getvalue().split())
+            self.assertTrue(5 < ours and 5 < theirs and 80 < ours + theirs < 100, (guide, ours, theirs))
+
+    def test_each_flow_has_a_law_of_its_own(self):
+        made = []
+
+        class Steady:
+            def __init__(self):
+                made.append(self)
+
+            def on_report(self, report):
+                return None
+
+        run = pcc.simulate(LOSSY, "pcc/steady*2 pcc", 2, laws={"steady": Steady})
+        self.assertGreaterEqual(len(made), 2)
+        self.assertEqual(run.flows, ["pcc/steady 1", "pcc/steady 2", "pcc"])
+        self.assertEqual([run.series(flow).state[-1] == "python" for flow in range(3)], [True, True, False])
+
+    def test_an_exception_of_a_law_ends_the_run_with_its_traceback(self):
+        class Broken:
+            calls = 0
+
+            def on_report(self, report):
+                Broken.calls += 1
+                return report.target_mbit / 0
+
+        try:
+            pcc.simulate(LOSSY, "pcc/broken", 80_000, laws={"broken": Broken})
+        except ZeroDivisionError:
+            # assertRaises would forget the frames.
+            told = traceback.format_exc()
+        self.assertEqual((told.count("return report.target_mbit / 0"), Broken.calls), (1, 1))
+
+        def refused(answer):
+            return type("Law", (), {"on_report": lambda self, report: answer})
+
+        for answer in (0, -1, float("nan"), float("inf")):
+            with self.assertRaisesRegex(ValueError, "answer a rate in Mbit/s above 0"):
+                pcc.simulate(LOSSY, "pcc/bad", 10, laws={"bad": refused(answer)})
+        for law in (refused("fast"), lambda: None, lambda argument: None):
+            with self.assertRaises((TypeError, AttributeError)):
+                pcc.simulate(LOSSY, "pcc/bad", 10, laws={"bad": law})
 
     def test_a_summary_is_the_line_of_the_table(self):
         run = pcc.simulate(LOSSY, "pcc cubic:start=2s:size=100kB", 10)
@@ -264,7 +335,7 @@ class Words(unittest.TestCase):
         for declared in (one for one in stub.body if isinstance(one, ast.FunctionDef)):
             arguments = [one.arg for one in declared.args.args + declared.args.kwonlyargs]
             self.assertEqual(arguments, list(inspect.signature(getattr(pcc, declared.name)).parameters), declared.name)
-        (simulation,) = (one for one in stub.body if isinstance(one, ast.ClassDef))
+        (simulation,) = (one for one in stub.body if isinstance(one, ast.ClassDef) and one.name == "Simulation")
         self.assertEqual({one.name for one in simulation.body}, set(self.members(pcc.Simulation)))
 
 

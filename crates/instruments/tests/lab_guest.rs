@@ -80,22 +80,51 @@ fn a_lone_cubic_fills_the_path_also_after_it_changed() {
 #[ignore = "boots the guest kernel: run `pcc-lab build` first"]
 fn codel_keeps_the_delay_small_that_a_fifo_does_not() {
     let path = "path = { rate = '20Mbit', rtt = '30ms', buffer = '500kB' }\n";
-    let sweep = "sweep = { parameter = 'queue', values = ['droptail', 'codel', 'fq', 'fq_codel'] }\n";
+    let sweep = "sweep = { parameter = 'queue', values = ['droptail', 'codel', 'fq', 'fq_codel', 'sfq', 'cake'] }\n";
     let flows = "flow = [{}, { algorithm = 'cubic*4' }]";
     let lines = format!("duration = '10s'\nalgorithms = ['cubic']\n{path}{sweep}{flows}");
     let runs = runs(&lines, &[]);
-    assert_eq!(runs.len(), 4);
+    assert_eq!(runs.len(), 6);
     for (spec, outcome) in &runs {
         let (rtt, share) = (highest_rtt(outcome, 5), goodput(outcome, 5, 10) / 20.0);
         match spec["path"]["queue"].as_str() {
-            Some("codel" | "fq_codel") => assert!(rtt < 60.0, "{spec}: {rtt} ms"),
+            Some("codel" | "fq_codel" | "cake") => assert!(rtt < 60.0, "{spec}: {rtt} ms"),
             // A queue for each flow is served at a fifth of the rate.
             Some("fq") => assert!(rtt > 300.0 && (0.15..0.22).contains(&share), "{rtt} ms, {share}"),
             _ => assert!(rtt > 100.0, "{spec}: {rtt} ms"),
         }
-        if spec["path"]["queue"] == "fq_codel" {
+        if ["fq_codel", "sfq", "cake"].contains(&spec["path"]["queue"].as_str().unwrap_or_default()) {
             assert!((0.15..0.22).contains(&share), "a fifth each: {share}");
         }
+    }
+}
+
+/// Goodput in Mbit/s of that command's only row.
+fn goodput_of(command: &str, dir: &std::path::Path) -> f64 {
+    let mut pcc_lab = Command::new(env!("CARGO_BIN_EXE_pcc-lab"));
+    let output = pcc_lab.args([command, "small.toml", "--json"]).current_dir(dir).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    told["rows"][0]["goodput"]["mean"].as_f64().unwrap()
+}
+
+#[test]
+#[ignore = "boots the guest kernel: run `pcc-lab build` first"]
+fn the_words_of_a_simulation_are_the_same_network_here() {
+    // Every path is measured first: base RTT, capacity, and the mean of the losses both ways.
+    for (path, algorithm) in [
+        ("rate=50Mbit,rtt=40ms,buffer=500KB,wifi=7ms", "bbr"),
+        ("rate=20Mbit,rtt=40ms,buffer=1bdp,loss=2%,burst=8", "bbr"),
+        ("rate=20Mbit,rtt=40ms,buffer=2bdp,jitter=10ms", "cubic"),
+        ("rate=50Mbit,rtt=40ms,buffer=1bdp,blackout=5s/1s,at=10s:rate=20Mbit:rtt=80ms", "cubic"),
+        ("rate=50Mbit,rtt=40ms,buffer=500KB,queue=cake,vary=3s:rate=10Mbit..80Mbit", "cubic"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let head = "title = 't'\nsource = 's'\nseeds = [1, 2, 3, 4]\nduration = '20s'";
+        let lines = format!("{head}\nalgorithms = ['{algorithm}']\npath = '{path}'\n");
+        fs::write(dir.path().join("small.toml"), lines).unwrap();
+        let [lab, sim] = ["run", "sim"].map(|command| goodput_of(command, dir.path()));
+        assert!((0.75..1.33).contains(&(lab / sim)), "{path}: {lab} Mbit/s in the lab, {sim} in the simulator");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Calibration before belief: whether a path is what the scenario asked for.
 
 use crate::guest::probe::{noise_of_jitter, queue_delay};
-use crate::spec::{Change, FlowSpec, Outcome, PACKET, PathSpec, Probe, Queue, Spec, TCP_PAYLOAD};
+use crate::spec::{Change, FlowSpec, LossChain, Outcome, PACKET, PathSpec, Probe, Spec, TCP_PAYLOAD};
 
 /// How far a path may be off.
 const TOLERANCE: f64 = 0.02;
@@ -66,7 +66,8 @@ fn deviations(spec: &Spec, probe: &Probe) -> Vec<String> {
         }
     };
     // Two small packets' time on the wire, what the luckiest one of many waited, and what the host may have added.
-    let slack = (0.15 * packet + 0.02 * (path.jitter + path.reverse_jitter) as f64 + spec.host_delay as f64) / 1e6;
+    let [wait, reverse_wait] = path.waits();
+    let slack = (0.15 * packet + 0.02 * (wait + reverse_wait) as f64 + spec.host_delay as f64) / 1e6;
     expect("the base RTT", "ms", path.rtt as f64 / 1e6, probe.rtt as f64 / 1e6, slack);
     if probe.sent == 0 {
         return found; // no more was measured: the path is known from another run
@@ -74,23 +75,40 @@ fn deviations(spec: &Spec, probe: &Probe) -> Vec<String> {
     expect("the capacity", "Mbit/s", path.rate as f64 / 1e6, probe.rate as f64 / 1e6, noise_of_rate(path));
     // A queue holds whole packets, and one more is on the wire.
     let (full, most) = (queue_delay(path) as f64 / 1e6, probe.queue_delay as f64 / 1e6);
-    if matches!(path.queue, Queue::DropTail | Queue::Fair) {
-        expect("the delay of the full queue", "ms", full, most, (packet + path.jitter as f64) / 1e6);
+    if path.queue.is_passive() {
+        expect("the delay of the full queue", "ms", full, most, (packet + wait as f64) / 1e6);
     } else {
-        // CoDel keeps it below that, but tolerates its target of 5 ms.
-        expect("the delay of the queue", "ms", full.midpoint(full.min(5.0)), most, full / 2.0 + packet / 1e6);
+        // CoDel, in CAKE too, keeps it below that, but tolerates its target of 5 ms.
+        expect(
+            "the delay of the queue",
+            "ms",
+            full.midpoint(full.min(5.0)),
+            most,
+            full / 2.0 + (packet + wait as f64) / 1e6,
+        );
     }
-    for (what, share, sent, counted) in [
-        ("the loss", path.loss, probe.sent, probe.lost),
-        ("the loss on the way back", path.reverse_loss, probe.reverse_sent, probe.reverse_lost),
+    let [chain, reverse_chain] = [path.loss_chain, path.reverse_loss_chain].map(|chain| chain.map_or(1.0, inflation));
+    let mut counts = vec![
+        ("the loss", path.loss, probe.sent, probe.lost, chain),
+        ("the loss on the way back", path.reverse_loss, probe.reverse_sent, probe.reverse_lost, reverse_chain),
+    ];
+    if !path.late.reorders {
         // Of two that overtake together only the second is noticed.
-        ("the reordering", path.reorder * (1.0 - path.reorder), probe.sent, probe.early),
-    ] {
-        let deviation = (share * (1.0 - share) / sent.max(1) as f64).sqrt();
+        counts.push(("the reordering", path.reorder * (1.0 - path.reorder), probe.sent, probe.early, 1.0));
+    }
+    for (what, share, sent, counted, inflation) in counts {
+        let deviation = (inflation * share * (1.0 - share) / sent.max(1) as f64).sqrt();
         // Four standard deviations: one honest path in 16,000 is refused.
         expect(what, "%", 100.0 * share, 100.0 * counted as f64 / sent.max(1) as f64, 400.0 * deviation);
     }
     found
+}
+
+/// By how much the variance of a count of losses is larger where they depend on each other: (1 + r) / (1 - r) at most, by the
+/// correlation r of neighbours.
+fn inflation(chain: LossChain) -> f64 {
+    let moves = (chain.to_bad + chain.to_good).clamp(1e-6, 1.0);
+    (2.0 - moves) / moves
 }
 
 /// The capacity is counted behind the line: four standard deviations of its loss over 1000 packets, and what its jitter

@@ -2,7 +2,7 @@
 
 use crate::names::QUIC;
 use crate::spec::{FlowOutcome, FlowSpec, Outcome, PACKET, QUIC_PACKET, QUIC_PAYLOAD, Segment, Spec, TCP_PAYLOAD};
-use pcc_stats::{deviation, jain, mean};
+use pcc_stats::{converged, imbalance, jain_over, mean, recovered, unsteadiness};
 use serde::Deserialize;
 use std::fmt;
 use std::str::FromStr;
@@ -176,9 +176,9 @@ impl Measure {
             Self::Loss => view.loss(),
             Self::Waste => view.waste(),
             Self::Ratio => view.ratio(),
-            Self::Imbalance => view.ratio().map(|ratio| ratio.max(1.0 / ratio)),
+            Self::Imbalance => view.ratio().map(|ratio| imbalance(ratio, 1.0)),
             Self::Jain(seconds) => view.jain(u64::from(seconds) * SECOND),
-            Self::Convergence => view.convergence().map(|(time, _)| time as f64 / 1e9),
+            Self::Convergence => view.convergence(),
             Self::Deviation => view.deviation(),
             Self::Fct => pcc_stats::quantile(view.completion_times(), 0.5),
             Self::FctP95 => pcc_stats::quantile(view.completion_times(), 0.95),
@@ -311,43 +311,41 @@ impl<'a> View<'a> {
         let flows: Vec<_> = self.all().into_iter().filter_map(|flow| Some((flow.1, life(&flow)?))).collect();
         let mut changes: Vec<u64> = flows.iter().flat_map(|(_, life)| [life.0, life.1]).collect();
         changes.sort_unstable();
-        let mut indices = Vec::new();
+        let mut rates = Vec::new();
         for pair in changes.windows(2) {
             let &[from, to] = pair else { continue };
             let there: Vec<_> = flows.iter().filter(|(_, life)| life.0 <= from && life.1 >= to).collect();
             // The last sample may come a moment early.
             let windows = (to - from + SECOND / 10) / window;
             for at in (0..windows).map(|number| from + number * window).filter(|_| there.len() >= 2) {
-                let moved: Vec<_> = there.iter().map(|(flow, _)| delivered(flow, at, at + window)).collect();
-                indices.extend(jain(&moved));
+                rates.push(there.iter().map(|(flow, _)| delivered(flow, at, at + window)).collect());
             }
         }
-        mean(&indices)
+        jain_over(rates)
     }
 
-    /// Time until the last flow has converged, and whether it has. Unit: ns.
-    fn convergence(&self) -> Option<(u64, bool)> {
+    /// The last flow's goodput in each second of its life, and its fair part. Unit: Mbit/s.
+    fn last_rates(&self) -> Option<(Vec<f64>, f64)> {
         let flow = self.last()?;
         let (from, to) = life(&flow)?;
         let all = self.all();
         let sharing = all.iter().filter_map(life).filter(|(start, end)| *start <= from && *end >= to).count();
-        let fair = self.allowed(&[flow], from, from + SECOND) / sharing.max(1) as f64;
-        let is_near = |at: u64| (delivered(flow.1, at, at + SECOND) / fair - 1.0).abs() <= 0.25;
-        let stays = |at: &u64| (0..5).all(|second| is_near(at + second * SECOND));
-        let last = to.checked_sub(5 * SECOND)?;
-        let found = (from..=last).step_by(SECOND as usize).find(stays);
-        Some(found.map_or((to - from, false), |at| (at - from, true)))
+        let mbit = |bytes: f64| bytes * 8e-6;
+        let seconds = (0..(to - from) / SECOND).map(|number| from + number * SECOND);
+        let rates = seconds.map(|at| mbit(delivered(flow.1, at, at + SECOND))).collect();
+        Some((rates, mbit(self.allowed(&[flow], from, from + SECOND)) / sharing.max(1) as f64))
+    }
+
+    /// Time until the last flow has converged, or its life if it never does. Unit: s.
+    fn convergence(&self) -> Option<f64> {
+        let (rates, fair) = self.last_rates()?;
+        let (from, to) = life(&self.last()?)?;
+        Some(converged(&rates, fair).map_or((to - from) as f64 / 1e9, |second| second as f64))
     }
 
     fn deviation(&self) -> Option<f64> {
-        let flow = self.last()?;
-        let (from, to) = life(&flow)?;
-        let (time, has_converged) = self.convergence()?;
-        // One that never converged is judged by its whole life.
-        let from = if has_converged { from + time } else { from };
-        let seconds = (from..to.min(from + 60 * SECOND).saturating_sub(SECOND)).step_by(SECOND as usize);
-        let rates: Vec<_> = seconds.map(|at| delivered(flow.1, at, at + SECOND) * 8e-6).collect();
-        deviation(&rates)
+        let (rates, fair) = self.last_rates()?;
+        unsteadiness(&rates, fair)
     }
 
     /// Completion times of the judged flows of a given size; unfinished ones count until the end. Unit: ms.
@@ -396,10 +394,11 @@ impl<'a> View<'a> {
         let usual = delivered(flow.1, before, blackout.from) / blackout.from.checked_sub(before)? as f64;
         let rtt = blackout.rtt + flow.0.extra_rtt;
         let window = self.spec.step.max(rtt);
-        let is_back = |at: &u64| delivered(flow.1, *at, at + window) >= 0.8 * usual * window as f64;
         let last = to.checked_sub(window).filter(|last| *last > blackout.to)?;
-        let back = (blackout.to..=last).step_by(self.spec.step as usize).find(is_back);
-        Some((back.map_or(to, |at| at + window) - blackout.to) as f64 / rtt.max(1) as f64)
+        let steps = (blackout.to..=last).step_by(self.spec.step as usize);
+        let rates = steps.map(|at| delivered(flow.1, at, at + window) / window as f64);
+        let back = recovered(rates, usual).map(|step| step as u64 * self.spec.step + window);
+        Some(back.unwrap_or(to - blackout.to) as f64 / rtt.max(1) as f64)
     }
 
     fn blackout_rate(&self) -> Option<f64> {

@@ -124,6 +124,18 @@ pub struct PathSpec {
     /// Share of the data packets that overtake those sent up to an eighth of a round trip before them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub reorder: f64,
+    /// By how much each data packet is late, drawn for each.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub late: Late,
+    /// The same for the packets on the way back.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reverse_late: Late,
+    /// How losses of data packets follow each other, if they depend on each other: `loss` is their mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_chain: Option<LossChain>,
+    /// The same for the packets on the way back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_loss_chain: Option<LossChain>,
     /// Whether the queue marks packets (ECN) before it drops any.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ecn: bool,
@@ -147,13 +159,62 @@ pub enum Queue {
     Codel,
     /// CoDel for each flow, served in turn (RFC 8290).
     FqCodel,
+    /// Flows are hashed into queues of [`SFQ_DEPTH`] packets, served in turn.
+    Sfq,
+    /// CAKE with one tin and fairness between flows. It is its own shaper.
+    Cake,
 }
+
+/// Packets that wait of one flow behind [`Queue::Sfq`], at most: Linux's default.
+pub(crate) const SFQ_DEPTH: u64 = 127;
 
 impl Queue {
     /// Whether all packets wait in one line, so that its length tells how long each of them waits.
     pub(crate) const fn is_shared(self) -> bool {
         matches!(self, Self::DropTail | Self::Codel)
     }
+
+    /// Whether a flow's queue grows to its limit if the flow answers nothing.
+    pub(crate) const fn is_passive(self) -> bool {
+        matches!(self, Self::DropTail | Self::Fair | Self::Sfq)
+    }
+}
+
+/// Random delays of single packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Late {
+    /// Each is late by a time between none and this. Unit: ns.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub jitter: u64,
+    /// Mean delay of a contended Wi-Fi channel, as [`pcc_link::Conditions::wifi`] has it. Unit: ns.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub wifi: u64,
+    /// Whether a packet may overtake earlier ones.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reorders: bool,
+}
+
+/// Wi-Fi's delay of one of ten thousand packets that are sent again. Unit: ns.
+const LATE_BY_WIFI: u64 = 240_000_000;
+
+impl Late {
+    /// The longest delay, nearly; none without random delays. Unit: ns.
+    pub(crate) const fn longest(self) -> u64 {
+        self.jitter + if self.wifi > 0 { LATE_BY_WIFI } else { 0 }
+    }
+}
+
+/// The chain of the Gilbert-Elliott model, as [`pcc_link::GilbertElliott`] has it. All four are probabilities a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LossChain {
+    /// From the good state to the bad one.
+    pub to_bad: f64,
+    /// From the bad state to the good one.
+    pub to_good: f64,
+    /// Loss in the good state.
+    pub loss_good: f64,
+    /// Loss in the bad state.
+    pub loss_bad: f64,
 }
 
 /// The path becomes another one. What is absent stays as it is.
@@ -193,6 +254,11 @@ pub struct Segment {
 }
 
 impl PathSpec {
+    /// The longest that a data packet waits on the line beside its delay, and one on the way back. Unit: ns.
+    pub(crate) fn waits(&self) -> [u64; 2] {
+        [self.jitter.max(self.late.longest()), self.reverse_jitter.max(self.reverse_late.longest())]
+    }
+
     /// The path over the time `from` to `to`, stretch by stretch.
     pub fn segments(&self, from: u64, to: u64) -> Vec<Segment> {
         let (rate, rtt, loss, reverse_loss) = (self.rate, self.rtt, self.loss, self.reverse_loss);

@@ -36,9 +36,9 @@ impl core::fmt::Debug for Bottleneck {
 }
 
 impl Bottleneck {
-    /// This queue before this link, whose first conditions say how large the buffer is.
+    /// This queue before this link, whose first conditions say how large the buffer is, and CAKE's rate.
     pub fn new(link: Link, queue: Queue, seed: u64) -> Self {
-        let queue = discipline(queue, link.conditions().buffer, seed);
+        let queue = discipline(queue, link.conditions().buffer, link.conditions().rate, seed);
         Self { link, queue, lost: Vec::new(), dropped: Counters::default(), is_awaited: false }
     }
 

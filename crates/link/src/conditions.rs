@@ -1,6 +1,8 @@
 //! The conditions of one direction of a path at one moment.
 
 use crate::loss::Loss;
+use crate::rng::Rng;
+use crate::schedule::nanos;
 use crate::wifi;
 use core::fmt;
 use core::time::Duration;
@@ -58,6 +60,13 @@ impl Conditions {
             reorder_delay: Duration::ZERO,
             duplicate: 0.0,
         }
+    }
+
+    /// The random part of a packet's delay: jitter and Wi-Fi.
+    pub fn lateness(&self, rng: &mut Rng) -> Duration {
+        let jitter = if self.jitter.is_zero() { 0 } else { (rng.unit() * nanos(self.jitter) as f64) as u64 };
+        let wifi = if self.wifi.is_zero() { 0 } else { wifi::extra(self.wifi, rng) };
+        Duration::from_nanos(jitter.saturating_add(wifi))
     }
 
     /// Whether a link can be like this.

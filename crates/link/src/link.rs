@@ -1,11 +1,10 @@
 //! One direction of a path: what happens to each packet, calculated when it is sent.
 
 use crate::conditions::{Conditions, Impossible};
-use crate::loss::LossProcess;
+use crate::loss::{Loss, LossProcess};
 use crate::queue::Queue;
 use crate::rng::Rng;
 use crate::schedule::{Rule, Schedule, Timeline, moment, nanos};
-use crate::wifi;
 use core::time::Duration;
 use pcc::units::{Bytes, Timestamp};
 use std::collections::VecDeque;
@@ -46,6 +45,20 @@ impl OneWay {
             at = next;
         }
         Capacity { carried: Bytes::new(carried as u64), delivered: Bytes::new(delivered as u64) }
+    }
+
+    /// The conditions from each moment on at which they change, until `end`, in the order of time: the first at time zero. A
+    /// black-out is a loss of all. The seed is that of the link.
+    pub fn course(&self, seed: u64, end: Timestamp) -> impl Iterator<Item = (Timestamp, Conditions)> + use<> {
+        let mut timeline = self.timeline(&mut Rng::new(seed));
+        let mut next = Some(0);
+        core::iter::from_fn(move || {
+            let at = next.filter(|at| *at < end.as_nanos())?;
+            timeline.advance(at);
+            next = Some(timeline.next_change()).filter(|next| *next > at);
+            let loss = if timeline.is_dark() { Loss::Bernoulli(1.0) } else { timeline.current().loss };
+            Some((moment(at), Conditions { loss, ..*timeline.current() }))
+        })
     }
 
     /// The first draw of the link's seed belongs to the schedule, so that links of one seed change in step, whatever
@@ -301,12 +314,7 @@ impl Link {
     fn arrival(&mut self, bytes: Bytes) -> Timestamp {
         let conditions = self.service.current();
         let mut at = self.free_at.saturating_add(nanos(conditions.delay));
-        if !conditions.jitter.is_zero() {
-            at = at.saturating_add((self.delay_rng.unit() * nanos(conditions.jitter) as f64) as u64);
-        }
-        if !conditions.wifi.is_zero() {
-            at = at.saturating_add(wifi::extra(conditions.wifi, &mut self.delay_rng));
-        }
+        at = at.saturating_add(nanos(conditions.lateness(&mut self.delay_rng)));
         let detour = self.delay_rng.chance(conditions.reorder);
         if !conditions.jitter_reorders {
             at = at.max(self.last_arrival);

@@ -32,8 +32,8 @@ pub const KEYS: [(&str, &str, &str); 15] = [
     (
         "queue",
         "queue=pie",
-        "discipline of the waiting packets: droptail, fq, codel, fq_codel, red, pie, fq_pie, dualpi2, sfq; all but droptail, fq and \
-         sfq mark packets that allow it (ECN)",
+        "discipline of the waiting packets: droptail, fq, codel, fq_codel, red, pie, fq_pie, dualpi2, sfq, cake; all but \
+         droptail, fq and sfq mark packets that allow it (ECN)",
     ),
     (
         "loss",

@@ -110,3 +110,13 @@ fn a_perfect_sender_loses_random_losses_and_black_outs() {
     assert_eq!(capacity.carried.get(), 5_000_000);
     assert_eq!(capacity.delivered.get(), 3_600_000);
 }
+
+#[test]
+fn a_course_tells_each_moment_and_what_holds_from_then_on() {
+    let path: Path = "rate=8Mbit,rtt=2ms,loss=1%,at=3s:rate=4Mbit,blackout=2s/2s/10s".parse().unwrap();
+    let course = path.down.course(1, us(13_000_000));
+    let told: Vec<_> = course
+        .map(|(at, now)| (at.as_nanos() / 1_000_000_000, now.rate.mbit().round() as u64, now.loss.mean()))
+        .collect();
+    assert_eq!(told, [(0, 8, 0.01), (2, 8, 1.0), (3, 4, 1.0), (4, 4, 0.01), (12, 4, 1.0)]);
+}

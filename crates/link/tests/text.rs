@@ -139,7 +139,7 @@ fn a_wrong_path_is_refused_with_key_value_and_an_example() {
         ("rate=42Mbit,wifi=500us", "`up.wifi=500µs`: the model's mean delay lies between 1 and 91 ms"),
         ("rate=42Mbit,wifi=100ms", "between 1 and 91 ms"),
         ("rate=1bit,rtt=1ms", "`up.rate=1 bit/s`: a link moves between"),
-        ("rate=42Mbit,queue=cake", "there is no queue `cake`: choose from droptail, fq, codel"),
+        ("rate=42Mbit,queue=hfsc", "there is no queue `hfsc`: choose from droptail, fq, codel"),
         ("rate=42Mbit,queue=pie,at=5s:buffer=1MB", "`up.queue=pie`: only droptail follows a buffer that changes"),
         ("rate=42Mbit,jitter=5ms:backwards", "`backwards` is not `reorder`"),
         ("rate=42Mbit,reorder=1%", "needs the length of the detour; write it like reorder=1%:5ms"),

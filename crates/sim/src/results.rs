@@ -74,9 +74,12 @@ impl FlowResult {
 
     /// The RTT beyond that of the empty path at time zero, at this quantile.
     pub fn added_rtt(&self, quantile: f64) -> Duration {
-        let at = ((self.rtts.len().max(1) - 1) as f64 * quantile) as usize;
-        let rtt = self.rtts.get(at).map_or(Duration::ZERO, |micros| Duration::from_micros(u64::from(*micros)));
-        rtt.saturating_sub(self.base_rtt)
+        self.rtt(quantile).unwrap_or_default().saturating_sub(self.base_rtt)
+    }
+
+    /// The RTT at this quantile; none without any sample.
+    pub fn rtt(&self, quantile: f64) -> Option<Duration> {
+        at_quantile(&self.rtts, quantile)
     }
 
     /// Packets sent for each that was useful; `None` if none was.
@@ -177,8 +180,7 @@ impl Results {
         let before = (from.as_nanos() / WAIT.as_nanos()) as usize;
         let mut waits: Vec<u32> = self.waits.iter().skip(before).copied().collect();
         waits.sort_unstable();
-        let at = (waits.len().max(1) - 1) as f64 * quantile;
-        waits.get(at as usize).map_or(Duration::ZERO, |micros| Duration::from_micros(u64::from(*micros)))
+        at_quantile(&waits, quantile).unwrap_or_default()
     }
 
     /// Packets lost, of those that all senders sent after that moment.
@@ -188,7 +190,7 @@ impl Results {
     }
 }
 
-/// Jain's fairness index of these flows' goodput, averaged over windows of `scale` between two moments.
+/// Jain's fairness index of these flows' goodput, averaged over windows of `scale` between two moments; 0 where nothing moves.
 pub(crate) fn jain<'a>(
     flows: impl Iterator<Item = &'a FlowResult> + Clone,
     scale: Duration,
@@ -196,12 +198,17 @@ pub(crate) fn jain<'a>(
     to: Duration,
 ) -> f64 {
     let windows = ((to - from).as_nanos() / scale.as_nanos()).max(1) as u32;
-    let index = |window: u32| {
+    let rates = |window: u32| {
         let begin = from + scale * window;
-        let rates: Vec<_> = flows.clone().map(|flow| flow.goodput(begin, begin + scale).bytes_per_sec()).collect();
-        pcc_stats::jain(&rates).unwrap_or(0.0)
+        flows.clone().map(|flow| flow.goodput(begin, begin + scale).bytes_per_sec()).collect()
     };
-    (0..windows).map(index).sum::<f64>() / f64::from(windows)
+    pcc_stats::jain_over((0..windows).map(rates)).unwrap_or(0.0)
+}
+
+/// The value at this quantile of a sorted list, the lower of two neighbours.
+fn at_quantile(sorted: &[u32], quantile: f64) -> Option<Duration> {
+    let at = (sorted.len().checked_sub(1)? as f64 * quantile) as usize;
+    sorted.get(at).map(|micros| Duration::from_micros(u64::from(*micros)))
 }
 
 fn narrowest(ways: &[(OneWay, u64)], from: Duration, to: Duration) -> Rate {

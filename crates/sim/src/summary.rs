@@ -52,12 +52,16 @@ pub(crate) fn life(scenario: &Scenario, results: &Results, place: usize) -> (Dur
 
 /// Jain's index over a second of the flows that go down, while all of them are there; `None` with fewer than two.
 pub fn jain_together(scenario: &Scenario, results: &Results) -> Option<f64> {
-    let down = (0..results.flows.len()).filter(|place| !results.flows[*place].goes_back);
-    let lives: Vec<_> = down.map(|place| life(scenario, results, place)).collect();
+    let down: Vec<_> = (0..results.flows.len()).filter(|place| !results.flows[*place].goes_back).collect();
+    jain_of(scenario, results, &down, Duration::from_secs(1))
+}
+
+/// Jain's index of the flows at these places, over windows of `scale` while all of them are there; `None` with fewer than two.
+pub(crate) fn jain_of(scenario: &Scenario, results: &Results, places: &[usize], scale: Duration) -> Option<f64> {
+    let lives: Vec<_> = places.iter().map(|place| life(scenario, results, *place)).collect();
     let (from, to) = (lives.iter().map(|life| life.0).max()?, lives.iter().map(|life| life.1).min()?);
-    let second = Duration::from_secs(1);
-    (lives.len() > 1 && to >= from + second)
-        .then(|| jain(results.flows.iter().filter(|flow| !flow.goes_back), second, from, to))
+    let flows = places.iter().map(|place| &results.flows[*place]);
+    (places.len() > 1 && to >= from + scale).then(|| jain(flows, scale, from, to))
 }
 
 /// How the senders fare together in the second half of the run, when they should have settled.

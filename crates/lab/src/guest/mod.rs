@@ -2,6 +2,7 @@
 
 mod app;
 mod flow;
+mod late;
 mod module;
 mod netlink;
 mod offload;

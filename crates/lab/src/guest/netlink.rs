@@ -3,9 +3,12 @@
 //! Every `exec` in the guest costs tens of milliseconds of real time and Debian 12's `tc` does not know all options of
 //! this kernel; the handful of messages the lab needs are shorter to write than to wrap.
 
+use super::late::Table;
+use crate::spec::{LossChain, PACKET};
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::sync::Arc;
 
 /// Nanoseconds in a tick of the kernel's packet scheduler.
 const TICK: u64 = 64;
@@ -254,23 +257,57 @@ fn queue_message(index: u32, place: Place, kind: &str) -> Message {
     Message::new(libc::RTM_NEWQDISC, libc::NLM_F_CREATE | libc::NLM_F_REPLACE).raw(&header).string(libc::TCA_KIND, kind)
 }
 
-/// Parameters of a bottleneck (`tbf`).
+/// Parameters of a bottleneck: of `tbf`, or of `cake`, which is a shaper and a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bottleneck {
     /// Unit: bit/s.
     pub(super) rate: u64,
-    /// Size of the drop-tail queue. Unit: bytes.
+    /// Size of the queue. Unit: bytes.
     pub(super) limit: u64,
     /// What passes at once after a pause, at least a packet. Unit: bytes.
     pub(super) burst: u64,
+    pub(super) shaper: Shaper,
 }
 
+/// The queue discipline that holds packets back until the link is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shaper {
+    Tbf,
+    Cake,
+}
+
+const CAKE_BASE_RATE64: u16 = 2;
 const TBF_PARMS: u16 = 1;
 const TBF_RATE64: u16 = 4;
 
 impl Bottleneck {
     /// Puts it on an interface, or changes the one that is there.
     pub(super) fn apply(self, netlink: &mut Netlink, index: u32) -> io::Result<()> {
+        match self.shaper {
+            Shaper::Tbf => self.apply_tbf(netlink, index),
+            Shaper::Cake => self.apply_cake(netlink, index),
+        }
+    }
+
+    /// One tin, since no flow marks its packets, and fairness between flows, since each has hosts of its own.
+    fn apply_cake(self, netlink: &mut Netlink, index: u32) -> io::Result<()> {
+        const DIFFSERV_MODE: u16 = 3;
+        const BEST_EFFORT: u32 = 3;
+        const FLOW_MODE: u16 = 5;
+        const FLOWS: u32 = 4;
+        const MEMORY: u16 = 10;
+        /// The memory that a full packet takes in the kernel, by which CAKE counts. Unit: bytes.
+        const FULL_PACKET: u64 = 2304;
+        let memory = u32::try_from(self.limit * FULL_PACKET / PACKET).unwrap_or(u32::MAX);
+        netlink.request(queue_message(index, Place::Root, "cake").nest(libc::TCA_OPTIONS, |nest| {
+            nest.attribute(CAKE_BASE_RATE64, &(self.rate / 8).to_ne_bytes())
+                .attribute(DIFFSERV_MODE, &BEST_EFFORT.to_ne_bytes())
+                .attribute(FLOW_MODE, &FLOWS.to_ne_bytes())
+                .attribute(MEMORY, &memory.to_ne_bytes())
+        }))
+    }
+
+    fn apply_tbf(self, netlink: &mut Netlink, index: u32) -> io::Result<()> {
         const TBF_BURST: u16 = 6;
         const LINKLAYER_ETHERNET: u8 = 1;
         /// One full packet, with room for a VLAN tag's worth of headers.
@@ -290,12 +327,19 @@ impl Bottleneck {
     }
 
     /// The rate that the bottleneck of an interface has by the kernel's own account. Unit: bit/s.
-    pub(super) fn rate_of(netlink: &mut Netlink, index: u32) -> io::Result<u64> {
-        let options = options_of(netlink, index, Place::Root, "tbf")?;
-        let low = attribute(&options, TBF_PARMS).and_then(|parameters| u32_at(parameters, 8));
-        let high = attribute(&options, TBF_RATE64).and_then(|rate| u64_at(rate, 0));
-        let rate = high.or(low.map(u64::from)).ok_or_else(|| io::Error::other("the bottleneck tells no rate"))?;
-        Ok(8 * rate)
+    pub(super) fn rate_of(netlink: &mut Netlink, index: u32, shaper: Shaper) -> io::Result<u64> {
+        let rate = match shaper {
+            Shaper::Tbf => {
+                let options = options_of(netlink, index, Place::Root, "tbf")?;
+                let low = attribute(&options, TBF_PARMS).and_then(|parameters| u32_at(parameters, 8));
+                attribute(&options, TBF_RATE64).and_then(|rate| u64_at(rate, 0)).or(low.map(u64::from))
+            }
+            Shaper::Cake => {
+                let options = options_of(netlink, index, Place::Root, "cake")?;
+                attribute(&options, CAKE_BASE_RATE64).and_then(|rate| u64_at(rate, 0))
+            }
+        };
+        Ok(8 * rate.ok_or_else(|| io::Error::other("the bottleneck tells no rate"))?)
     }
 }
 
@@ -336,6 +380,11 @@ pub(super) fn add_discipline(
             let nest = word(nest, CODEL_LIMIT, packets);
             word(word(nest, CODEL_ECN, 1), CODEL_CE_THRESHOLD, above_us)
         }
+        // Its options are a structure: turn, time between hashes, limit in packets, number of hashes and of flows. A zero
+        // stands for the default.
+        Discipline::Sfq => {
+            [0, 0, packets, 0, 0].into_iter().fold(nest, |nest, word: u32| nest.raw(&word.to_ne_bytes()))
+        }
         Discipline::Codel { ecn } => word(word(nest, CODEL_LIMIT, packets), CODEL_ECN, ecn.into()),
         Discipline::FqCodel { ecn } => word(word(nest, FQ_CODEL_LIMIT, packets), FQ_CODEL_ECN, ecn.into()),
     }))?;
@@ -350,6 +399,8 @@ pub(super) enum Discipline {
     Fair,
     /// One FIFO; what waited longer is marked instead of dropped.
     Marking { above_us: u32 },
+    /// A FIFO for each hash of flows, served in turn.
+    Sfq,
     /// CoDel.
     Codel { ecn: bool },
     /// CoDel for each flow, served in turn.
@@ -360,6 +411,7 @@ impl Discipline {
     const fn kind(self) -> &'static str {
         match self {
             Self::Fair => "fq",
+            Self::Sfq => "sfq",
             Self::Marking { .. } | Self::Codel { .. } => "codel",
             Self::FqCodel { .. } => "fq_codel",
         }
@@ -367,7 +419,7 @@ impl Discipline {
 }
 
 /// A line (`netem`) that delays packets and loses a share of them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Line {
     /// Unit: ns.
     pub(super) delay: u64,
@@ -375,6 +427,10 @@ pub(super) struct Line {
     pub(super) loss: f64,
     /// Packets wait up to this for a moment at which all that wait leave together. Unit: ns.
     pub(super) jitter: u64,
+    /// Chain of the losses, if they depend on each other.
+    pub(super) chain: Option<LossChain>,
+    /// By how much each packet is late, beside the delay.
+    pub(super) late: Option<Arc<Table>>,
     /// Packets stay in order though the delay falls.
     pub(super) in_order: bool,
     /// Decides which ones are lost.
@@ -383,17 +439,21 @@ pub(super) struct Line {
 
 impl Line {
     /// Puts it on an interface, or changes the one that is there.
-    pub(super) fn apply(self, netlink: &mut Netlink, index: u32) -> io::Result<()> {
+    pub(super) fn apply(&self, netlink: &mut Netlink, index: u32) -> io::Result<()> {
         self.put(netlink, index, Place::Root, 0.0)
     }
 
     /// Puts a line behind that of an interface, on which a share of the packets is not delayed at all.
-    pub(super) fn apply_overtaking(self, netlink: &mut Netlink, index: u32, share: f64) -> io::Result<()> {
+    pub(super) fn apply_overtaking(&self, netlink: &mut Netlink, index: u32, share: f64) -> io::Result<()> {
         self.put(netlink, index, Place::Below, share)
     }
 
-    fn put(self, netlink: &mut Netlink, index: u32, place: Place, overtaking: f64) -> io::Result<()> {
+    fn put(&self, netlink: &mut Netlink, index: u32, place: Place, overtaking: f64) -> io::Result<()> {
+        const NETEM_DELAY_DIST: u16 = 2;
         const NETEM_REORDER: u16 = 3;
+        const NETEM_LOSS: u16 = 5;
+        const NETEM_LOSS_GE: u16 = 2;
+        const NETEM_JITTER64: u16 = 11;
         const NETEM_RATE: u16 = 6;
         const NETEM_RATE64: u16 = 8;
         const NETEM_LATENCY64: u16 = 10;
@@ -405,7 +465,8 @@ impl Line {
         const NEXT_TO_NO_TIME: u64 = 125_000_000_000;
         let share = |share: f64| (share * f64::from(u32::MAX)) as u32;
         let mut options = vec![0; 24];
-        let ticks = u32::try_from(self.delay / TICK).unwrap_or(u32::MAX);
+        let delay = self.delay + self.late.as_ref().map_or(0, |late| late.middle);
+        let ticks = u32::try_from(delay / TICK).unwrap_or(u32::MAX);
         options[0..4].copy_from_slice(&ticks.to_ne_bytes());
         options[4..8].copy_from_slice(&LIMIT.to_ne_bytes());
         options[8..12].copy_from_slice(&share(self.loss).to_ne_bytes());
@@ -415,13 +476,23 @@ impl Line {
         netlink.request(queue_message(index, place, "netem").nest(libc::TCA_OPTIONS, |nest| {
             let mut nest = nest
                 .raw(&options)
-                .attribute(NETEM_LATENCY64, &self.delay.to_ne_bytes())
+                .attribute(NETEM_LATENCY64, &delay.to_ne_bytes())
                 .attribute(NETEM_PRNG_SEED, &self.seed.to_ne_bytes());
             if overtaking > 0.0 {
                 let reorder = [share(overtaking).to_ne_bytes(), [0; 4]].concat();
                 nest = nest.attribute(NETEM_REORDER, &reorder);
             }
-            if self.in_order {
+            if let Some(late) = &self.late {
+                nest = nest.attribute(NETEM_JITTER64, &u64::from(late.deviation).to_ne_bytes());
+                nest = nest.attribute(NETEM_DELAY_DIST, &late.bytes());
+            }
+            if let Some(chain) = self.chain {
+                // The kernel's names of them are p, r, h and k.
+                let told = [chain.to_bad, chain.to_good, 1.0 - chain.loss_bad, chain.loss_good].map(share);
+                let told: Vec<_> = told.iter().flat_map(|share| share.to_ne_bytes()).collect();
+                nest = nest.nest(NETEM_LOSS, |loss| loss.attribute(NETEM_LOSS_GE, &told));
+            }
+            if self.in_order || self.late.as_ref().is_some_and(|late| !late.reorders) {
                 let rate = [u32::MAX.to_ne_bytes(), [0; 4], [0; 4], [0; 4]].concat();
                 nest = nest.attribute(NETEM_RATE, &rate).attribute(NETEM_RATE64, &NEXT_TO_NO_TIME.to_ne_bytes());
             }

@@ -1,7 +1,7 @@
 //! Measures the empty path with datagrams: what was asked for is not what counts, what is there is.
 
 use super::topology::Hosts;
-use crate::spec::{PACKET, PathSpec, Probe, Spec};
+use crate::spec::{PACKET, PathSpec, Probe, Queue, SFQ_DEPTH, Spec};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::time::Duration;
@@ -82,9 +82,10 @@ impl Way {
     }
 }
 
-/// How long a full queue holds a packet. Unit: ns.
+/// How long a full queue of one flow holds a packet. Unit: ns.
 pub(crate) fn queue_delay(path: &PathSpec) -> u64 {
-    (path.buffer as f64 * 8e9 / path.rate as f64) as u64
+    let most = if path.queue == Queue::Sfq { SFQ_DEPTH * PACKET } else { u64::MAX };
+    (path.buffer.min(most) as f64 * 8e9 / path.rate as f64) as u64
 }
 
 /// Measures the path that leads to the first hosts: everything about it if no flow follows, or its round trip only,
@@ -107,7 +108,8 @@ pub(super) fn probe(spec: &Spec, hosts: &Hosts) -> io::Result<Probe> {
         let typical = if jitter > 0 { 0 } else { delays.len() / 2 };
         delays.get(typical).copied().ok_or_else(|| io::Error::other("no packet of the probe arrived"))
     };
-    let rtt = (one_way(&forward, spec.path.jitter)? + one_way(&back, spec.path.reverse_jitter)?).saturating_sub(extra);
+    let [wait, reverse_wait] = spec.path.waits();
+    let rtt = (one_way(&forward, wait)? + one_way(&back, reverse_wait)?).saturating_sub(extra);
     if !spec.flows.is_empty() {
         return Ok(Probe { rtt, ..Probe::default() });
     }
@@ -142,7 +144,7 @@ pub(super) fn probe(spec: &Spec, hosts: &Hosts) -> io::Result<Probe> {
 
 /// Packets by which the capacity is measured.
 fn steady_packets(path: &PathSpec) -> u64 {
-    let waits = STEADY_WAITS * path.jitter as f64 / 1e9;
+    let waits = STEADY_WAITS * path.waits()[0] as f64 / 1e9;
     STEADY.max((waits * path.rate as f64 / (PACKET as f64 * 8.0)) as u64)
 }
 
@@ -150,7 +152,7 @@ fn steady_packets(path: &PathSpec) -> u64 {
 /// wait over the time in which it is measured.
 pub(crate) fn noise_of_jitter(path: &PathSpec) -> f64 {
     let measured = steady_packets(path) as f64 / 2.0 * PACKET as f64 * 8e9 / path.rate as f64;
-    path.jitter as f64 / measured
+    path.waits()[0] as f64 / measured
 }
 
 fn packets_to_count(share: f64) -> u64 {

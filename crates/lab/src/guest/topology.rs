@@ -7,11 +7,13 @@
 //! The bottleneck's queue and the line are different devices: a queue that delays counts what is on its way as queued,
 //! so its limit would not be the size of a buffer.
 
-use super::netlink::{self, Bottleneck, Discipline, Line, Netlink, QueueCounts};
+use super::late::Table;
+use super::netlink::{self, Bottleneck, Discipline, Line, Netlink, QueueCounts, Shaper};
 use crate::spec::{Change, FlowSpec, PACKET, PathSpec, Queue, Spec};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::sync::Arc;
 
 /// A network of its own, which lives as long as this value.
 #[derive(Debug)]
@@ -63,6 +65,8 @@ pub(super) struct Network {
     lines: Vec<Lines>,
     /// The path as it is now.
     path: PathSpec,
+    /// Its random delays, there and back.
+    late: [Option<Arc<Table>>; 2],
     seed: u64,
     /// The longest that the lines to the senders hold an acknowledgement back for their hosts. Unit: ns.
     host_delay: u64,
@@ -175,7 +179,14 @@ fn discipline(path: &PathSpec) -> Option<Discipline> {
         (Queue::Fair, _) => Some(Discipline::Fair),
         (Queue::Codel, ecn) => Some(Discipline::Codel { ecn }),
         (Queue::FqCodel, ecn) => Some(Discipline::FqCodel { ecn }),
+        (Queue::Sfq, _) => Some(Discipline::Sfq),
+        (Queue::Cake, _) => None,
     }
+}
+
+fn bottleneck(path: &PathSpec) -> Bottleneck {
+    let shaper = if path.queue == Queue::Cake { Shaper::Cake } else { Shaper::Tbf };
+    Bottleneck { rate: path.rate, limit: path.buffer, burst: path.burst, shaper }
 }
 
 /// Settings of a flow's two hosts.
@@ -202,7 +213,9 @@ impl Network {
         let near = Router { netlink: Netlink::open()?, port: index_of("out")?, namespace: near };
         let path = spec.path.clone();
         let (seed, host_delay) = (spec.seed, spec.host_delay);
-        let mut network = Self { hosts: Vec::new(), near, far, lines: Vec::new(), path, seed, host_delay, changes: 0 };
+        let late = [path.late, path.reverse_late].map(|late| Table::of(late).map(Arc::new));
+        let mut network =
+            Self { hosts: Vec::new(), near, far, lines: Vec::new(), path, late, seed, host_delay, changes: 0 };
         network.join()?;
         match spec.flows.as_slice() {
             [] => network.add_hosts(None)?,
@@ -216,7 +229,7 @@ impl Network {
         netlink::add_route(&mut self.far.netlink, None, [10, 0, 0, 1])?;
         netlink::add_route(&mut self.near.netlink, None, [10, 0, 0, 2])?;
         let Self { path, near, .. } = self;
-        Bottleneck { rate: path.rate, limit: path.buffer, burst: path.burst }.apply(&mut near.netlink, near.port)?;
+        bottleneck(path).apply(&mut near.netlink, near.port)?;
         match discipline(path) {
             Some(discipline) => {
                 let packets = u32::try_from((path.buffer / PACKET).max(1)).unwrap_or(u32::MAX);
@@ -256,7 +269,8 @@ impl Network {
         self.set_lines(number)?;
         if self.path.reorder > 0.0 {
             let (line, seed) = (self.line(number).0, self.seed.wrapping_mul(1000) + 2 * number as u64);
-            let behind = Line { delay: self.path.rtt / OVERTAKEN, loss: 0.0, jitter: 0, seed: !seed, ..line };
+            let delay = self.path.rtt / OVERTAKEN;
+            let behind = Line { delay, loss: 0.0, chain: None, late: None, jitter: 0, seed: !seed, ..line };
             behind.apply_overtaking(&mut self.far.netlink, there, self.path.reorder)?;
         }
         Ok(())
@@ -269,9 +283,12 @@ impl Network {
         let seed = (self.seed.wrapping_mul(1000) + 2 * number as u64) ^ (self.changes << 40);
         let in_order = path.changes.iter().any(|change| change.rtt.is_some()) && path.reorder == 0.0;
         let overtaken = if path.reorder > 0.0 { path.rtt / OVERTAKEN } else { 0 };
-        let there = Line { delay: delay - overtaken, loss: path.loss, jitter: path.jitter, in_order, seed };
+        let [late, reverse_late] = self.late.clone();
+        let (loss, chain, jitter) = (path.loss, path.loss_chain, path.jitter);
+        let there = Line { delay: delay - overtaken, loss, chain, late, jitter, in_order, seed };
         let jitter = path.reverse_jitter.max(self.host_delay);
-        let back = Line { delay, loss: path.reverse_loss, jitter, in_order, seed: seed + 1 };
+        let (loss, chain, late) = (path.reverse_loss, path.reverse_loss_chain, reverse_late);
+        let back = Line { delay, loss, chain, late, jitter, in_order, seed: seed + 1 };
         (there, back)
     }
 
@@ -293,7 +310,7 @@ impl Network {
         if let Some(rate) = change.rate {
             self.path.rate = rate;
             let Self { path, near, .. } = self;
-            Bottleneck { rate, limit: path.buffer, burst: path.burst }.apply(&mut near.netlink, near.port)?;
+            bottleneck(path).apply(&mut near.netlink, near.port)?;
             // Its timer was set at the old rate; a packet makes it look again.
             near.namespace.enter()?;
             let nudge = std::net::UdpSocket::bind("10.0.0.1:0")?;
@@ -305,12 +322,14 @@ impl Network {
 
     /// The path as the kernel tells it, without what the first flow adds.
     pub(super) fn told(&mut self) -> io::Result<Change> {
-        let rate = Bottleneck::rate_of(&mut self.near.netlink, self.near.port)?;
+        let shaper = bottleneck(&self.path).shaper;
+        let rate = Bottleneck::rate_of(&mut self.near.netlink, self.near.port, shaper)?;
         let lines = self.lines.first().copied().ok_or_else(|| io::Error::other("there are no lines"))?;
         let (there, loss) = Line::of(&mut self.far.netlink, lines.there)?;
         let (back, reverse_loss) = Line::of(&mut self.near.netlink, lines.back)?;
         let overtaken = if self.path.reorder > 0.0 { self.path.rtt / OVERTAKEN } else { 0 };
-        let rtt = (there + overtaken + back).saturating_sub(lines.extra_rtt);
+        let late: u64 = self.late.iter().flatten().map(|late| late.middle).sum();
+        let rtt = (there + overtaken + back).saturating_sub(lines.extra_rtt + late);
         Ok(Change { at: 0, rate: Some(rate), rtt: Some(rtt), loss: Some(loss), reverse_loss: Some(reverse_loss) })
     }
 

@@ -63,8 +63,7 @@ fn nanos(time: Duration) -> u64 {
 
 /// The wait is one only where all packets stand in one line.
 fn delays(spec: &Spec, results: &Results) -> Vec<u32> {
-    use crate::spec::Queue::{Codel, DropTail};
-    if matches!(spec.path.queue, DropTail | Codel) { results.waits.clone() } else { Vec::new() }
+    if spec.path.queue.is_shared() { results.waits.clone() } else { Vec::new() }
 }
 
 /// Adds a connection to its flow; `measured` counts, for each sample, the connections that an RTT is known of. As in the guest, a

@@ -3,7 +3,7 @@
 use crate::spec::{self, FlowSpec, PACKET, PathSpec, QUIC_DATAGRAM, QUIC_PACKET, QUIC_PAYLOAD, Spec, TCP_PAYLOAD};
 use core::time::Duration;
 use pcc::units::{Bytes, Rate};
-use pcc_link::{Change, Conditions, Loss, OneWay, Path, Rule, Schedule};
+use pcc_link::{Change, Conditions, GilbertElliott, Loss, OneWay, Path, Rule, Schedule};
 use pcc_sim::{Control, Flow, Policer, Queue, Scenario, Source};
 
 /// A queue that marks does so above a seventh of the bandwidth-delay product, or above what takes a train: as the lab's.
@@ -122,7 +122,15 @@ fn queue(path: &PathSpec) -> Queue {
         spec::Queue::Fair => Queue::Fair,
         spec::Queue::Codel => Queue::Codel,
         spec::Queue::FqCodel => Queue::FqCodel,
+        spec::Queue::Sfq => Queue::Sfq,
+        spec::Queue::Cake => Queue::Cake,
     }
+}
+
+fn loss(mean: f64, chain: Option<spec::LossChain>) -> Loss {
+    chain.map_or(Loss::Bernoulli(mean), |spec::LossChain { to_bad, to_good, loss_good, loss_bad }| {
+        Loss::GilbertElliott(GilbertElliott { to_bad, to_good, loss_good, loss_bad })
+    })
 }
 
 fn path(told: &PathSpec) -> Path {
@@ -135,13 +143,20 @@ fn path(told: &PathSpec) -> Path {
     if told.burst == 0 {
         (down.rate, down.buffer) = (rate(told.rate), Bytes::new(told.buffer));
     }
-    down.loss = Loss::Bernoulli(told.loss);
+    down.loss = loss(told.loss, told.loss_chain);
+    let late = |conditions, late: spec::Late| Conditions {
+        jitter: Duration::from_nanos(late.jitter),
+        jitter_reorders: late.reorders,
+        wifi: Duration::from_nanos(late.wifi),
+        ..conditions
+    };
+    down = late(down, told.late);
     if told.reorder > 0.0 {
         // A packet that overtakes is told as one that the others are late by.
         (down.reorder, down.reorder_delay) = (told.reorder, Duration::from_nanos(told.rtt) / OVERTAKEN);
     }
-    let mut up = no_bottleneck;
-    up.loss = Loss::Bernoulli(told.reverse_loss);
+    let mut up = late(no_bottleneck, told.reverse_late);
+    up.loss = loss(told.reverse_loss, told.reverse_loss_chain);
     let rules = |is_down: bool| {
         let rule = |change: &spec::Change| {
             let loss = if is_down { change.loss } else { change.reverse_loss };

@@ -5,7 +5,7 @@
 //! and differ in their last bit from one C library to another.
 
 use super::file::{CellularTable, ChangesTable, SampleTable};
-use super::quantity::{bytes, nanos, rate, round_trip, share};
+use super::quantity::{OUTAGE_RATE, bytes, nanos, rate, round_trip, share};
 use crate::spec::{Change, PACKET, PathSpec};
 use pcc::rng::Rng;
 use std::path::Path;
@@ -78,9 +78,6 @@ fn normal(rng: &mut Rng) -> f64 {
     let radius = (-2.0 * libm::log(1.0 - rng.unit())).sqrt();
     radius * libm::cos(std::f64::consts::TAU * rng.unit())
 }
-
-/// So slow is an outage: a queue cannot have no rate at all. A packet takes 0.15 s.
-const OUTAGE_RATE: f64 = 80_000.0;
 
 /// The rates of a radio link.
 ///

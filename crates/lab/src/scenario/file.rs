@@ -2,7 +2,10 @@
 
 use super::target::Target;
 use crate::figure::{Figure, Reference};
-use serde::Deserialize;
+use core::fmt;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 /// The whole file.
 #[derive(Clone, Debug, Deserialize)]
@@ -20,7 +23,7 @@ pub(super) struct File {
     /// Flows start at the moments that are written, and hosts take no time.
     #[serde(default)]
     pub(super) exact: bool,
-    pub(super) path: PathTable,
+    pub(super) path: PathEntry,
     #[serde(default)]
     pub(super) change: Vec<ChangeTable>,
     pub(super) changes: Option<ChangesTable>,
@@ -69,6 +72,36 @@ impl File {
 
 fn one_second() -> String {
     "1s".into()
+}
+
+/// A path as a text, in the words of `pcc-lab sim`, or as a table, in the lab's own.
+#[derive(Clone, Debug)]
+pub(super) enum PathEntry {
+    Text(String),
+    Table(PathTable),
+}
+
+/// By hand, since of an untagged enum serde tells neither the line nor the key that is wrong.
+impl<'de> Deserialize<'de> for PathEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = PathEntry;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a path: a text like \"rate=42Mbit,rtt=800ms\", or a table with rate, rtt and buffer")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<PathEntry, E> {
+                Ok(PathEntry::Text(text.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<PathEntry, A::Error> {
+                PathTable::deserialize(MapAccessDeserializer::new(table)).map(PathEntry::Table)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]

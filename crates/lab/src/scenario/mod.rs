@@ -9,6 +9,7 @@ mod problem;
 mod quantity;
 mod selection;
 pub mod target;
+mod words;
 
 pub use algorithm::{KERNEL_ALGORITHMS, QUIC_ALGORITHMS};
 pub use problem::Problem;
@@ -490,6 +491,37 @@ mod tests {
     }
 
     #[test]
+    fn a_path_may_have_the_words_of_a_simulation() {
+        let table = r#"path = { rate = "100Mbit", rtt = "30ms", buffer = "1bdp" }"#;
+        let worded = |path: &str| SMALL.replace(table, &format!("path = {path:?}"));
+        let sweep = "sweep = { parameter = \"loss\", values = [0.0, 0.01, 0.02] }";
+        let text =
+            worded("lossy,buffer=1MB").replace(sweep, "sweep = { parameter = 'rate', values = ['10Mbit', '20Mbit'] }");
+        let scenario = read(&text).unwrap();
+        let rates: Vec<_> = scenario.runs.iter().step_by(4).map(|run| run.spec.path.rate / 100_000).collect();
+        assert_eq!(rates, [100, 201], "{text}");
+        for (text, expected) in [
+            (worded("rate=9Mbit,rtt=1ms"), "goes over rate, rtt, buffer or queue"),
+            (worded("rate=9Mbit,rtt=2m").replace(sweep, ""), "has an unknown unit"),
+            (worded("rate=9Mbit,rtt=90s").replace(sweep, ""), "`rtt` is 90s: 60 s is the most"),
+            (worded("rate=9Mbit,rtt=1ms,loss=100%").replace(sweep, ""), "nothing would be left"),
+            (worded("rate=9Mbit,rtt=1ms,buffer=3GB").replace(sweep, ""), "at most 2 GB"),
+            (worded("rate=9Mbit,rtt=1ms,buffer=2KB,queue=sfq").replace(sweep, ""), "a buffer of two packets"),
+            (
+                worded("rate=9Mbit,rtt=9ms,vary=1ms:rtt=1ms..9ms").replace("10s", "200s").replace(sweep, ""),
+                "100000 is the most",
+            ),
+            (worded("rate=9Mbit,rtt=1ms") + "\nchange = [{ at = '1s', loss = 0.5 }]", "changes by its own words"),
+            (worded("rate=9Mbit,rtt=1ms,rate=8Mbit").replace(sweep, ""), "`path` is rate=9Mbit,rtt=1ms,rate=8Mbit: "),
+            (SMALL.replace(table, "path = 5"), "a text like"),
+            (SMALL.replace(table, r#"path = { rate = "1Mbit", speed = 5 }"#), "unknown field `speed`"),
+        ] {
+            let error = read(&text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
     fn short_flows_ask_for_the_load_that_was_written() {
         let scenario = swept("flow = [{ size = '100kB', load = 0.5 }]").unwrap();
         let flow = &scenario.runs[0].spec.flows[0];
@@ -573,7 +605,7 @@ mod tests {
         }
         for (lines, expected) in [
             ("sweep = { parameter = 'path', values = [1] }", "no `[sample]`"),
-            ("sweep = { parameter = 'queue', values = ['red'] }", "droptail, fq, codel, fq_codel"),
+            ("sweep = { parameter = 'queue', values = ['red'] }", "droptail, fq, sfq, codel, fq_codel, cake"),
             ("sweep = { parameter = 'flows', values = ['many'] }", "a whole number"),
             ("sweep = { parameter = 'extra-rtt', values = ['2h'] }", "60 s is the most"),
         ] {
@@ -587,6 +619,8 @@ mod tests {
             ("\"1bdp\"", "\"1bdp\", burst = \"3kB\"", "two have 3028 bytes"),
             ("\"1bdp\"", "\"1bdp\", burst = \"3GB\"", "2 GB is the most"),
             ("\"1bdp\"", "\"1bdp\", queue = \"red\"", "choose from droptail"),
+            ("\"1bdp\"", "\"1bdp\", queue = \"cake\", burst = \"9kB\"", "is its own shaper, without `burst`"),
+            ("\"1bdp\"", "\"2kB\", queue = \"sfq\"", "`queue = \"sfq\"` needs a buffer of two packets"),
         ] {
             let error = read(&SMALL.replace(from, to)).unwrap_err();
             assert!(error.contains(expected), "{to}: {error}");

@@ -1,9 +1,9 @@
 //! From a scenario's tables to the path of one run.
 
-use super::draw;
-use super::file::{File, Parameter, PathTable};
-use super::quantity::{buffer, burst, nanos, queue, rate, round_trip, share};
-use crate::spec::{Change, PACKET, PathSpec};
+use super::file::{File, Parameter, PathEntry, PathTable};
+use super::quantity::{LARGEST_BUFFER, LONGEST_ROUND_TRIP, buffer, burst, nanos, queue, rate, round_trip, share};
+use super::{draw, words};
+use crate::spec::{Change, PACKET, PathSpec, Queue};
 use std::path::Path;
 
 /// More would not be a path any more but noise; each costs a message to the guest's kernel for every flow.
@@ -11,9 +11,25 @@ const MOST_CHANGES: usize = 100_000;
 /// A packet overtakes those of an eighth of a round trip before it.
 const OVERTAKEN: u64 = 8;
 
-/// The path at a point of the sweep for one seed. Files it names are looked for in `dir`.
+/// The path at a point of the sweep for one seed. Files that a table names are looked for in `dir`.
 pub(super) fn path_at(file: &File, point: &str, seed: u64, duration: u64, dir: &Path) -> Result<PathSpec, String> {
-    let mut table = file.path.clone();
+    let (path, changes) = match &file.path {
+        PathEntry::Text(text) => words::path(&words::at(file, text, point)?, seed, duration)?,
+        PathEntry::Table(table) => tabled(file, table.clone(), point, seed, duration, dir)?,
+    };
+    check(&path)?;
+    with_changes(path, changes, duration)
+}
+
+/// The path of a table as it begins, and what changes.
+fn tabled(
+    file: &File,
+    mut table: PathTable,
+    point: &str,
+    seed: u64,
+    duration: u64,
+    dir: &Path,
+) -> Result<(PathSpec, Vec<Change>), String> {
     let ratio =
         || point.parse::<f64>().map_err(|_| format!("`sweep.values` has {point}: a loss is a number like 0.01"));
     match file.sweep.as_ref().map(|sweep| sweep.parameter) {
@@ -24,23 +40,28 @@ pub(super) fn path_at(file: &File, point: &str, seed: u64, duration: u64, dir: &
         Some(Parameter::Jitter) => table.jitter = Some(point.to_owned()),
         Some(Parameter::Loss) => table.loss = ratio()?,
         Some(Parameter::LossBothWays) => (table.loss, table.reverse_loss) = (ratio()?, ratio()?),
-        Some(Parameter::Path) => return sampled(file, &table, point),
+        Some(Parameter::Path) => return Ok((sampled(file, &table, point)?, Vec::new())),
         Some(Parameter::ExtraRtt | Parameter::Flows | Parameter::Size | Parameter::Load) | None => {}
     }
-    let mut path = constant(&table)?;
+    let path = constant(&table)?;
     let kinds = [!file.change.is_empty(), file.changes.is_some(), file.cellular.is_some()];
     if kinds.iter().filter(|&&there| there).count() > 1 {
         return Err("`change`, `changes` and `cellular` exclude each other".into());
     }
-    let all = match (&file.changes, &file.cellular) {
+    let changes = match (&file.changes, &file.cellular) {
         (Some(table), _) => draw::changes(table, seed, duration)?,
         (_, Some(table)) => draw::cellular(table, seed, duration, dir)?,
         _ => listed(file)?,
     };
-    if all.len() > MOST_CHANGES {
-        return Err(format!("the path changes {} times: {MOST_CHANGES} is the most", all.len()));
+    Ok((path, changes))
+}
+
+/// The path with these changes, in their order.
+fn with_changes(mut path: PathSpec, changes: Vec<Change>, duration: u64) -> Result<PathSpec, String> {
+    if changes.len() > MOST_CHANGES {
+        return Err(format!("the path changes {} times: {MOST_CHANGES} is the most", changes.len()));
     }
-    for change in all {
+    for change in changes {
         if change.at >= duration {
             return Err(format!("the path changes at {:?}, after the end of the run", time(change.at)));
         }
@@ -54,6 +75,27 @@ pub(super) fn path_at(file: &File, point: &str, seed: u64, duration: u64, dir: &
         }
     }
     Ok(path)
+}
+
+/// Whether the guest can have the path, as far as no single key tells.
+fn check(path: &PathSpec) -> Result<(), String> {
+    let packets = |bytes: u64| format!("{bytes} bytes, and a packet has {PACKET}");
+    match path.queue {
+        Queue::Cake if path.burst > 0 => {
+            Err("`queue = \"cake\"` is its own shaper, without `burst`: leave one of the two out".into())
+        }
+        Queue::Sfq if path.buffer < 2 * PACKET => {
+            Err(format!("`queue = \"sfq\"` needs a buffer of two packets: it has {}", packets(path.buffer)))
+        }
+        _ if !(PACKET..=LARGEST_BUFFER).contains(&path.buffer) => {
+            Err(format!("`buffer` must hold a packet and be at most 2 GB: it has {}", packets(path.buffer)))
+        }
+        _ if path.rtt > LONGEST_ROUND_TRIP => Err(format!("`rtt` is {:?}: 60 s is the most", time(path.rtt))),
+        _ if path.loss.max(path.reverse_loss) >= 1.0 => {
+            Err("`loss` is 100 %: nothing would be left to measure the path by".into())
+        }
+        _ => Ok(()),
+    }
 }
 
 fn time(nanos: u64) -> std::time::Duration {
@@ -82,7 +124,7 @@ fn constant(table: &PathTable) -> Result<PathSpec, String> {
         reverse_jitter: table.reverse_jitter.as_deref().map_or(Ok(0), |text| round_trip("reverse_jitter", text))?,
         reorder: share("reorder", table.reorder, false)?,
         ecn: table.ecn,
-        changes: Vec::new(),
+        ..PathSpec::default()
     };
     let packet = (PACKET as f64 * 8e9 / rate as f64) as u64;
     if path.reorder > 0.0 && rtt / OVERTAKEN < 4 * packet {

@@ -3,6 +3,11 @@
 use crate::spec::{PACKET, Queue};
 use pcc::units::{Bytes, Rate};
 
+/// No path takes longer. Unit: ns.
+pub(super) const LONGEST_ROUND_TRIP: u64 = 60_000_000_000;
+/// Queues count bytes in 32 bits. Unit: bytes.
+pub(super) const LARGEST_BUFFER: u64 = 1 << 31;
+
 /// A time in ns.
 pub(super) fn nanos(key: &str, text: &str) -> Result<u64, String> {
     if text.trim_start().starts_with('-') {
@@ -15,19 +20,26 @@ pub(super) fn nanos(key: &str, text: &str) -> Result<u64, String> {
 /// A round trip, or a part of one, in ns.
 pub(super) fn round_trip(key: &str, text: &str) -> Result<u64, String> {
     let rtt = nanos(key, text)?;
-    if rtt > 60_000_000_000 { Err(format!("`{key}` is {text}: 60 s is the most")) } else { Ok(rtt) }
+    if rtt > LONGEST_ROUND_TRIP { Err(format!("`{key}` is {text}: 60 s is the most")) } else { Ok(rtt) }
 }
 
 /// A rate in bit/s.
 pub(super) fn rate(key: &str, text: &str) -> Result<u64, String> {
     let rate: Rate = text.parse().map_err(|error| format!("`{key}`: {error}"))?;
-    let rate = rate.bits_per_sec();
+    within(key, text, rate.bits_per_sec())
+}
+
+/// A rate in bit/s that a queue can have, of this number.
+pub(super) fn within(key: &str, text: &str, rate: f64) -> Result<u64, String> {
     if !(8000.0..=100e9).contains(&rate) {
         return Err(format!("`{key}` is {text}: it must lie between 8 kbit and 100 Gbit"));
     }
     // Queues count whole bytes a second.
     Ok(rate as u64 / 8 * 8)
 }
+
+/// So slow is an outage, in bit/s: a queue cannot have no rate at all. A packet takes 0.15 s.
+pub(super) const OUTAGE_RATE: f64 = 80_000.0;
 
 /// A number of bytes.
 pub(super) fn bytes(key: &str, text: &str) -> Result<u64, String> {
@@ -46,7 +58,7 @@ pub(super) fn buffer(text: &str, rate: u64, rtt: u64) -> Result<u64, String> {
     if buffer < PACKET {
         return Err(format!("`buffer` is {text}, {buffer} bytes: a packet of {PACKET} bytes would never fit"));
     }
-    if buffer > 1 << 31 { Err(format!("`buffer` is {text}: 2 GB is the most")) } else { Ok(buffer) }
+    if buffer > LARGEST_BUFFER { Err(format!("`buffer` is {text}: 2 GB is the most")) } else { Ok(buffer) }
 }
 
 /// Bytes that a bottleneck lets pass at once.
@@ -72,6 +84,8 @@ pub(super) fn queue(text: &str) -> Result<Queue, String> {
         "fq" => Ok(Queue::Fair),
         "codel" => Ok(Queue::Codel),
         "fq_codel" => Ok(Queue::FqCodel),
-        _ => Err(format!("`queue` is {text}: choose from droptail, fq, codel, fq_codel")),
+        "sfq" => Ok(Queue::Sfq),
+        "cake" => Ok(Queue::Cake),
+        _ => Err(format!("`queue` is {text}: choose from droptail, fq, sfq, codel, fq_codel, cake")),
     }
 }

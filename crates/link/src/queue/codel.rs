@@ -42,7 +42,7 @@ impl Codel {
                 }
                 // At the end it stays at the last drop: how long ago that was says whether `count` still means something.
                 if self.dropping {
-                    self.drop_next = control_law(self.drop_next, self.count);
+                    self.drop_next = control_law(self.drop_next, INTERVAL, self.count);
                 }
                 if is_marked {
                     break;
@@ -58,7 +58,7 @@ impl Codel {
             let delta = self.count.saturating_sub(self.lastcount);
             let recent = now.since(self.drop_next) < 16 * INTERVAL;
             self.count = if delta > 1 && recent { delta } else { 1 };
-            self.drop_next = control_law(now, self.count);
+            self.drop_next = control_law(now, INTERVAL, self.count);
             self.lastcount = self.count;
         }
         packet
@@ -79,8 +79,8 @@ impl Codel {
 }
 
 /// Drops come at intervals that shrink with the root of their number (§5.3).
-fn control_law(from: Timestamp, count: u32) -> Timestamp {
-    from + INTERVAL.div_f64(f64::from(count.max(1)).sqrt())
+pub(super) fn control_law(from: Timestamp, interval: Duration, count: u32) -> Timestamp {
+    from + interval.div_f64(f64::from(count.max(1)).sqrt())
 }
 
 /// Marks a packet instead of dropping it, if it may be.

@@ -141,24 +141,12 @@ impl Discipline for FairQueue {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{dequeue, enqueue, ms, packet};
+    use super::super::tests::{after_a_newcomer, dequeue, enqueue, ms, packet, ratio_of_bytes};
     use super::*;
-    use pcc::units::Bytes;
-
-    fn take(queue: &mut FairQueue, count: usize) -> Vec<u32> {
-        (0..count).filter_map(|_| dequeue(queue, Timestamp::ZERO).0).map(|packet| packet.flow).collect()
-    }
 
     #[test]
     fn flows_with_packets_of_different_sizes_get_equal_bytes() {
-        let mut queue = FairQueue::new(u64::MAX, Within::DropTail, 1);
-        for number in 0..3000 {
-            enqueue(&mut queue, packet(0, number, 0));
-            enqueue(&mut queue, Packet { size: Bytes::new(300), ..packet(1, number, 0) });
-        }
-        let served = take(&mut queue, 3000);
-        let large = served.iter().filter(|flow| **flow == 0).count();
-        let ratio = (large * 1500) as f64 / ((served.len() - large) * 300) as f64;
+        let ratio = ratio_of_bytes(&mut FairQueue::new(u64::MAX, Within::DropTail, 1));
         assert!((0.95..1.05).contains(&ratio), "{ratio}");
     }
 
@@ -172,14 +160,7 @@ mod tests {
 
     #[test]
     fn a_flow_that_comes_anew_is_served_before_those_that_wait() {
-        let mut queue = FairQueue::new(u64::MAX, Within::Codel, 1);
-        for number in 0..50 {
-            enqueue(&mut queue, packet(0, number, 0));
-            enqueue(&mut queue, packet(1, number, 0));
-        }
-        take(&mut queue, 20);
-        enqueue(&mut queue, packet(2, 0, 0));
-        assert_eq!(take(&mut queue, 1), [2]);
+        assert_eq!(after_a_newcomer(&mut FairQueue::new(u64::MAX, Within::Codel, 1))[0], 2);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Queue disciplines of a bottleneck, one a file.
 
+mod cake;
 mod codel;
 mod dual_pi2;
 mod fair;
@@ -11,12 +12,13 @@ mod sfq;
 
 pub(crate) use fifo::Fifo;
 
+use cake::Cake;
 use codel::CodelQueue;
 use dual_pi2::DualPi2;
 use fair::{FairQueue, Within};
 use fifo::Ruled;
 use marking::{Above, Every};
-use pcc::units::{Bytes, Timestamp};
+use pcc::units::{Bytes, Rate, Timestamp};
 use pie::PieQueue;
 use red::Red;
 use sfq::Sfq;
@@ -48,11 +50,13 @@ pub enum Queue {
     DualPi2,
     /// Stochastic fairness queueing: flows are hashed into 1024 drop-tail queues, served in turn.
     Sfq,
+    /// CAKE with one tin and fairness between flows. Its shaper is the link, at the rate that the path begins with.
+    Cake,
 }
 
 impl Queue {
     /// All disciplines by name; marks need a threshold and have none.
-    pub const NAMES: [(&'static str, Self); 9] = [
+    pub const NAMES: [(&'static str, Self); 10] = [
         ("droptail", Self::DropTail),
         ("fq", Self::Fair),
         ("codel", Self::Codel),
@@ -62,6 +66,7 @@ impl Queue {
         ("fq_pie", Self::FqPie),
         ("dualpi2", Self::DualPi2),
         ("sfq", Self::Sfq),
+        ("cake", Self::Cake),
     ];
 
     /// The discipline of that name.
@@ -123,8 +128,8 @@ pub(crate) trait Discipline: Send {
     fn backlog(&self) -> u64;
 }
 
-/// The discipline with so much buffer; none for the drop-tail queue, which a link has of its own.
-pub(crate) fn discipline(queue: Queue, buffer: Bytes, seed: u64) -> Option<Box<dyn Discipline>> {
+/// The discipline with so much buffer before a link of this rate; none for the drop-tail queue, which a link has of its own.
+pub(crate) fn discipline(queue: Queue, buffer: Bytes, rate: Rate, seed: u64) -> Option<Box<dyn Discipline>> {
     let buffer = buffer.get();
     match queue {
         Queue::DropTail => None,
@@ -138,6 +143,7 @@ pub(crate) fn discipline(queue: Queue, buffer: Bytes, seed: u64) -> Option<Box<d
         Queue::FqPie => Some(Box::new(FairQueue::new(buffer, Within::Pie, seed))),
         Queue::DualPi2 => Some(Box::new(DualPi2::new(buffer, seed))),
         Queue::Sfq => Some(Box::new(Sfq::new(buffer, seed))),
+        Queue::Cake => Some(Box::new(Cake::new(buffer, rate, seed))),
     }
 }
 
@@ -171,6 +177,33 @@ pub(crate) mod tests {
         (queue.dequeue(now, &mut dropped), dropped.len() as u64)
     }
 
+    /// The flows of so many packets that leave at once.
+    pub(crate) fn take(queue: &mut impl Discipline, count: usize) -> Vec<u32> {
+        (0..count).filter_map(|_| dequeue(queue, Timestamp::ZERO).0).map(|packet| packet.flow).collect()
+    }
+
+    /// Bytes that a flow of full packets gets, over those of one with packets of a fifth.
+    pub(crate) fn ratio_of_bytes(queue: &mut impl Discipline) -> f64 {
+        for number in 0..3000 {
+            enqueue(queue, packet(0, number, 0));
+            enqueue(queue, Packet { size: Bytes::new(300), ..packet(1, number, 0) });
+        }
+        let served = take(queue, 3000);
+        let large = served.iter().filter(|flow| **flow == 0).count();
+        (large * 1500) as f64 / ((served.len() - large) * 300) as f64
+    }
+
+    /// The flows of the six packets after flow 2 came to a queue in which flows 0 and 1 wait.
+    pub(crate) fn after_a_newcomer(queue: &mut impl Discipline) -> Vec<u32> {
+        for number in 0..50 {
+            enqueue(queue, packet(0, number, 0));
+            enqueue(queue, packet(1, number, 0));
+        }
+        take(queue, 20);
+        enqueue(queue, packet(2, 0, 0));
+        take(queue, 6)
+    }
+
     #[test]
     fn each_discipline_has_one_name() {
         for (name, queue) in Queue::NAMES {
@@ -182,7 +215,7 @@ pub(crate) mod tests {
     #[test]
     fn a_buffer_that_is_full_drops_whatever_the_discipline() {
         for (name, queue) in &Queue::NAMES[1..] {
-            let mut queue = discipline(*queue, Bytes::new(15_000), 1).unwrap();
+            let mut queue = discipline(*queue, Bytes::new(15_000), Rate::from_mbit(10.0), 1).unwrap();
             let mut dropped = Vec::new();
             (0..40).for_each(|number| queue.enqueue(packet(0, number, 0), &mut dropped));
             assert_eq!((dropped.len(), queue.backlog()), (30, 15_000), "{name}");

@@ -96,13 +96,9 @@ impl Discipline for Sfq {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{dequeue, enqueue, packet};
+    use super::super::tests::{after_a_newcomer, enqueue, packet, take};
     use super::*;
     use pcc::units::Bytes;
-
-    fn take(queue: &mut Sfq, count: usize) -> Vec<u32> {
-        (0..count).filter_map(|_| dequeue(queue, Timestamp::ZERO).0).map(|packet| packet.flow).collect()
-    }
 
     #[test]
     fn flows_with_packets_of_different_sizes_get_equal_bytes() {
@@ -141,14 +137,7 @@ mod tests {
 
     #[test]
     fn a_flow_that_comes_anew_waits_for_its_turn() {
-        let mut queue = Sfq::new(u64::MAX, 1);
-        for number in 0..50 {
-            enqueue(&mut queue, packet(0, number, 0));
-            enqueue(&mut queue, packet(1, number, 0));
-        }
-        take(&mut queue, 20);
-        enqueue(&mut queue, packet(2, 0, 0));
-        let next = take(&mut queue, 6);
+        let next = after_a_newcomer(&mut Sfq::new(u64::MAX, 1));
         assert!(next[0] != 2 && next.contains(&2), "{next:?}");
     }
 

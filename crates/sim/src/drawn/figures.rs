@@ -1,8 +1,8 @@
 //! The figures of a run on a drawn path, for the part in PCC's place and for the others.
 
-use crate::results::{FlowResult, Results, jain};
+use crate::results::Results;
 use crate::scenario::{Control, Flow, Scenario, Source};
-use crate::summary::life;
+use crate::summary::{jain_of, life};
 use core::fmt;
 use core::time::Duration;
 use pcc_stats::mean;
@@ -50,16 +50,17 @@ impl Figures {
             let of = results.flows[*place].sent;
             (sent + of.packets, lost + of.lost.saturating_sub(of.spurious))
         });
+        let rtt_p95 = |place: usize| results.flows[place].rtt(0.95).map(|rtt| rtt.as_micros() as f64 / 1e3);
         let goodput = |places: &[usize]| (!places.is_empty()).then(|| run.goodput(places, came));
         Self {
             goodput: run.goodput(&ours, came),
             queue: results.queueing_delay(0.95, came).as_secs_f64() * 1e3,
             loss: lost as f64 / sent.max(1) as f64,
-            jain: run.jain(&ours),
+            jain: jain_of(scenario, results, &ours, WINDOW),
             files: run.completion(&run.places(|flow| flow.is_ours() && flow.source != Source::Greedy)),
             others: goodput(&others(None)),
             kinds: [Control::Cubic, Control::Bbr, Control::Reno].map(|kind| goodput(&others(Some(kind)))),
-            rtt: mean(&others(None).iter().filter_map(|place| rtt_p95(&results.flows[*place])).collect::<Vec<_>>()),
+            rtt: mean(&others(None).iter().filter_map(|place| rtt_p95(*place)).collect::<Vec<_>>()),
             others_files: run.completion(&run.places(|flow| !flow.is_ours() && flow.source != Source::Greedy)),
         }
     }
@@ -93,24 +94,11 @@ impl Run<'_> {
         places.iter().map(of).sum()
     }
 
-    fn jain(&self, places: &[usize]) -> Option<f64> {
-        let lives: Vec<_> = places.iter().map(|place| life(self.scenario, self.results, *place)).collect();
-        let (from, to) = (lives.iter().map(|life| life.0).max()?, lives.iter().map(|life| life.1).min()?);
-        let flows = places.iter().map(|place| &self.results.flows[*place]);
-        (places.len() > 1 && to >= from + WINDOW).then(|| jain(flows, WINDOW, from, to))
-    }
-
     /// The mean of how long these took; one that is not done counts with its age. Unit: s.
     fn completion(&self, places: &[usize]) -> Option<f64> {
         let lives = places.iter().map(|place| life(self.scenario, self.results, *place));
         mean(&lives.map(|(start, end)| (end - start).as_secs_f64()).collect::<Vec<_>>())
     }
-}
-
-/// Unit: ms.
-fn rtt_p95(flow: &FlowResult) -> Option<f64> {
-    let at = (flow.rtts.len().checked_sub(1)? as f64 * 0.95) as usize;
-    flow.rtts.get(at).map(|micros| f64::from(*micros) / 1e3)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::results::{FlowResult, Results};
 use crate::scenario::{Scenario, Source};
 use crate::summary::goodput_of_others;
 use core::time::Duration;
-use pcc_stats::deviation;
+use pcc_stats::{converged, imbalance, recovered, unsteadiness};
 
 /// Bytes of a QUIC packet's datagram for each of its payload, as the lab counts waste: 1452 to 1416.
 const QUIC_OVERHEAD: f64 = 1452.0 / 1416.0;
@@ -171,14 +171,15 @@ impl Measure {
             }
             Self::Imbalance => {
                 let (one, other) = (goodput(0, arrived)?, goodput(last, arrived)?);
-                (one.max(other) / one.min(other)).min(1000.0)
+                imbalance(one, other)
             }
-            Self::Convergence => convergence(scenario, results)?.0 as f64,
+            Self::Convergence => {
+                let (rates, fair) = last_rates(scenario, results)?;
+                converged(&rates, fair).unwrap_or(rates.len()) as f64
+            }
             Self::Deviation => {
-                let (seconds, has_converged) = convergence(scenario, results)?;
-                let rates = each_second(results.flows.last()?, end);
-                let settled = rates.iter().skip(if has_converged { seconds } else { 0 }).take(60);
-                deviation(&settled.copied().collect::<Vec<_>>())?
+                let (rates, fair) = last_rates(scenario, results)?;
+                unsteadiness(&rates, fair)?
             }
             Self::Power => {
                 let series = results.flows.iter().flat_map(|flow| &flow.series);
@@ -195,7 +196,7 @@ impl Measure {
                 let rate = first.rate_at((dark + length).checked_sub(Duration::from_millis(100))?);
                 (rate * scenario.path.rtt()).get() as f64 / first.packet.get() as f64
             }
-            Self::Recovered => recovered(scenario, results)?,
+            Self::Recovered => recovery(scenario, results)?,
             Self::Headroom => {
                 let Source::At(rate) = scenario.flows.first()?.source else { return None };
                 let late = first.series.iter().filter(|sample| sample.at >= end / 2);
@@ -231,23 +232,13 @@ fn completion(results: &Results, share: f64) -> Option<f64> {
     took.get(((results.flows.len() - 1) as f64 * share).ceil() as usize).copied()
 }
 
-/// Goodput in each whole second of a flow's life. Unit: Mbit/s.
-fn each_second(flow: &FlowResult, end: Duration) -> Vec<f64> {
-    let second = |number| flow.start + Duration::from_secs(number);
-    (0..)
-        .take_while(|number| second(number + 1) <= end)
-        .map(|n| flow.goodput(second(n), second(n + 1)).mbit())
-        .collect()
-}
-
-/// Seconds until the last flow has its fair part, and whether it ever has.
-fn convergence(scenario: &Scenario, results: &Results) -> Option<(usize, bool)> {
+/// The last flow's goodput in each whole second of its life, and its fair part. Unit: Mbit/s.
+fn last_rates(scenario: &Scenario, results: &Results) -> Option<(Vec<f64>, f64)> {
     let (flow, end) = (results.flows.last()?, scenario.duration);
     let fair = results.capacity(flow.start, end).mbit() / results.flows.len() as f64;
-    let rates = each_second(flow, end);
-    let is_near = |rate: &f64| (rate / fair - 1.0).abs() <= 0.25;
-    let found = rates.windows(5).position(|five| five.iter().all(is_near));
-    Some((found.unwrap_or(rates.len()), found.is_some()))
+    let second = |number| flow.start + Duration::from_secs(number);
+    let whole = (0..).take_while(|number| second(number + 1) <= end);
+    Some((whole.map(|number| flow.goodput(second(number), second(number + 1)).mbit()).collect(), fair))
 }
 
 /// When the first black-out begins, and how long it is.
@@ -258,15 +249,14 @@ fn blackout(scenario: &Scenario) -> Option<(Duration, Duration)> {
     })
 }
 
-fn recovered(scenario: &Scenario, results: &Results) -> Option<f64> {
+/// Time from the first black-out's end until the first sender is back. Unit: RTT.
+fn recovery(scenario: &Scenario, results: &Results) -> Option<f64> {
     let (dark, length) = blackout(scenario)?;
     let (flow, step, light) = (results.flows.first()?, scenario.step, dark + length);
     let before = flow.goodput(dark.saturating_sub(Duration::from_secs(5)), dark).mbit();
     let steps = (scenario.duration.checked_sub(light)?.as_nanos() / step.as_nanos()) as u32;
-    let back = (0..steps).find(|number| {
-        let from = light + step * *number;
-        flow.goodput(from, from + step).mbit() >= 0.8 * before
-    });
-    let time = back.map_or(scenario.duration - light, |number| step * (number + 1));
+    let rates = (0..steps).map(|number| flow.goodput(light + step * number, light + step * (number + 1)).mbit());
+    let back = recovered(rates, before);
+    let time = back.map_or(scenario.duration - light, |number| step * (number as u32 + 1));
     Some(time.as_secs_f64() / scenario.path.rtt().as_secs_f64().max(1e-9))
 }

@@ -48,8 +48,8 @@ fn pie_holds_cubic_at_15_ms() {
 }
 
 #[test]
-fn fq_pie_and_sfq_leave_cubic_its_half_beside_a_flood() {
-    for (queue, flow_queue) in [(Queue::FqPie, 24.0), (Queue::Sfq, 80.0)] {
+fn fair_queues_leave_cubic_its_half_beside_a_flood() {
+    for (queue, flow_queue) in [(Queue::FqPie, 24.0), (Queue::Sfq, 80.0), (Queue::Cake, 12.0)] {
         let results = behind(queue, PATH, "60Mbit cubic", false, 40);
         at_least(&format!("CUBIC's Mbit/s, {queue:?}"), mbit(&results, 1), 23.5, &results);
         at_most("CUBIC's own queue", added(&results, 1), flow_queue, &results);
