@@ -32,7 +32,7 @@ Examples, with the address that `pcc serve` prints:
       one after the other, into ./dir
   pcc get https://example.org/big.iso
       from any HTTP/3 server, at port 443
-  pcc get k7xm-3pqd-w9ra-t2fh
+  pcc get kmfm-eb2v-fbhr-85jy
       what `pcc send` offers on a computer that nothing reaches; it prints the code
   pcc get me@host:big.iso
       from a computer that ssh reaches, and that has pcc; nothing else runs there

@@ -228,7 +228,7 @@ fn no_place(written: &str, problem: NotRemote) -> String {
     let told = written.rsplit_once('@').map_or(written.to_owned(), |(_, rest)| format!("…@{rest}"));
     format!(
         "`{told}` {problem}; write it like user@host:path, like https://host:4433/path#sha256=… (as `pcc serve` prints it), or \
-         like k7xm-3pqd-w9ra-t2fh (as `pcc send` does)"
+         like kmfm-eb2v-fbhr-85jy (as `pcc send` does)"
     )
 }
 

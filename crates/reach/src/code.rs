@@ -7,7 +7,7 @@ use data_encoding::{Encoding, Specification};
 use iroh::SecretKey;
 use std::sync::LazyLock;
 
-/// A code, as `k7xm-3pqd-w9ra-t2fh@relay.example.org`.
+/// A code, as `kmfm-eb2v-fbhr-85jy@relay.example.org`.
 ///
 /// Sixteen characters are 64 random bits and a check of 16 bits. The check is over the places, too. Both computers derive their keys
 /// from the random bits, so the code's holders know each other by the handshake of TLS, and the code itself is never sent.
@@ -48,7 +48,7 @@ static DIGITS: LazyLock<Encoding> = LazyLock::new(|| {
 #[non_exhaustive]
 pub enum CodeError {
     /// The number of characters.
-    #[error("a code has {GROUPS} groups of {GROUP} characters, like k7xm-3pqd-w9ra-t2fh: count them")]
+    #[error("a code has {GROUPS} groups of {GROUP} characters, like kmfm-eb2v-fbhr-85jy: count them")]
     Length,
     /// A character of no code.
     #[error("`{0}` is in no code: digits, and letters without u, are")]
@@ -188,7 +188,7 @@ mod tests {
             let code = code(places);
             let written = code.to_string();
             assert_eq!(written.parse(), Ok(code.clone()), "{written}");
-            assert_eq!(written.to_uppercase().parse::<Code>().is_ok(), true, "{written}");
+            assert!(written.to_uppercase().parse::<Code>().is_ok(), "{written}");
             assert!(Code::is_meant(&written), "{written}");
         }
     }
@@ -233,7 +233,7 @@ mod tests {
         ] {
             assert_eq!(written.parse::<Code>(), Err(error), "{written}");
         }
-        let places = vec!["10.0.0.1:1"; MOST_PLACES + 1].join(",");
+        let places = ["10.0.0.1:1"; MOST_PLACES + 1].join(",");
         assert_eq!(format!("0000-0000-0000-0000@{places}").parse::<Code>(), Err(CodeError::Places));
     }
 

@@ -62,7 +62,7 @@ pub struct Source {
 
 /// How a connection to it is made.
 enum Reach {
-    Dialer(Dialer),
+    Dialer(Box<Dialer>),
     Way(Arc<dyn Way>),
 }
 
@@ -238,7 +238,7 @@ impl Source {
 
     /// Reached by that dialer. Once it was reached, losing it is tried to be mended for as long as `give_up` without progress.
     pub fn new(dialer: Dialer, peer: Peer, give_up: Duration, watch: Arc<dyn Watch>) -> Self {
-        Self::by(Reach::Dialer(dialer), peer, give_up, watch)
+        Self::by(Reach::Dialer(Box::new(dialer)), peer, give_up, watch)
     }
 
     /// Reached by another way than its address; `peer` is what requests and messages call it.
