@@ -3,7 +3,7 @@ use crate::greeting::Answer;
 use crate::offer::tests::relay;
 use crate::place::Place;
 
-/// What a sender says that this test plays, or bytes that are nothing.
+/// The outcome with a sender that this test plays, which says these words.
 async fn answered(words: Vec<u8>) -> Result<Arc<Fetch>, ReachError> {
     let (_server, relay) = relay().await;
     let code = Code::new(vec![Place::Relay(relay)]).unwrap();
