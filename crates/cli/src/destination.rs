@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// Where the user wants all of it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
     /// The user does not say: in the working directory.
     Here,
@@ -61,6 +61,17 @@ impl Destination {
             Some(path) if several || is_directory(path) => Self::Into(path.to_owned()),
             Some(path) => Self::Named(path.to_owned()),
         })
+    }
+
+    /// The same for a source that turns out to be several.
+    ///
+    /// Errors: several cannot go there.
+    pub(crate) fn of_several(&self) -> anyhow::Result<Self> {
+        match self {
+            Self::Here => Ok(Self::Here),
+            Self::Stdout => Self::of(Some(Path::new("-")), true),
+            Self::Named(path) | Self::Into(path) => Self::of(Some(path), true),
+        }
     }
 
     /// Makes the directory that the user names, and none above it.

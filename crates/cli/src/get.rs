@@ -5,11 +5,13 @@ use crate::destination::{Asked, Destination, LocalPlace, Taken};
 use crate::display::Display;
 use crate::exit::misuse;
 use crate::remote::{self, RemoteArgs, Word, WrittenWord};
+use crate::send;
 use crate::session::{Reach, SessionArgs, each};
 use crate::telling::Telling;
 use pcc_files::get::{self, Target};
-use pcc_files::{Choice, Error, Names, Source, Step};
+use pcc_files::{Choice, Error, Names, Source, Step, Watch as _};
 use pcc_net::url::Url;
+use pcc_reach::{Code, Fetch, Part, Route};
 use pcc_remote::{Remote, Wish};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,6 +32,8 @@ Examples, with the address that `pcc serve` prints:
       one after the other, into ./dir
   pcc get https://example.org/big.iso
       from any HTTP/3 server, at port 443
+  pcc get kmfm-eb2v-fbhr-85jy
+      what `pcc send` offers on a computer that nothing reaches; it prints the code
   pcc get me@host:big.iso
       from a computer that ssh reaches, and that has pcc; nothing else runs there
   pcc get me@host:photos/ pictures
@@ -46,7 +50,8 @@ Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// What to download, a file or a directory: a URL as `pcc serve` prints it, or user@host:path; last may be a destination
+    /// What to download, a file or a directory: a URL as `pcc serve` prints it, user@host:path, or a code as `pcc send` prints it; last
+    /// may be a destination
     ///
     /// Any HTTP/3 server will do. The part from # on names the server's certificate; without it the certificate must
     /// come from an authority that this computer trusts. Mind the quotes: # and ? mean something to shells.
@@ -55,8 +60,11 @@ pub(crate) struct Args {
     /// For user@host:path, ssh starts `pcc` on that computer for this transfer, as scp and rsync do. The data goes over UDP
     /// beside ssh's connection. `./a:b` is no such place.
     ///
+    /// A code stands for all that its sender offers, and is used when all has arrived. Each goes under the sender's name for it, and
+    /// replaces nothing unless -o names it.
+    ///
     /// A last word that is a path of this computer is the destination, as with scp and rsync, and as -o says it.
-    #[arg(value_name = "URL|HOST:PATH", value_parser = WrittenWord, required = true)]
+    #[arg(value_name = "URL|HOST:PATH|CODE", value_parser = WrittenWord, required = true)]
     words: Vec<Word>,
 
     /// Destination: a file, a directory, or - for standard output [default: the name in the URL]
@@ -136,7 +144,45 @@ impl Download<'_> {
                 };
                 remote::end(reached, outcome).await
             }
+            remote::Place::Code(code) => self.fetch_by_code(code, &written, display).await,
         }
+    }
+
+    /// Downloads all that a code is for, and tells its sender when that is done.
+    async fn fetch_by_code(&self, code: &Code, written: &str, display: &Arc<Display>) -> anyhow::Result<()> {
+        let shown = display.clone();
+        let tell = Arc::new(move |route: &Route| shown.note(&route.to_string()));
+        let fetch = Fetch::open(code.clone(), &send::algorithm(None), tell).await.map_err(send::explained)?;
+        let outcome = async {
+            let parts = fetch.parts();
+            let of_code = Download {
+                destination: if parts.len() > 1 { self.destination.of_several()? } else { self.destination.clone() },
+                choice: self.choice.clone(),
+                taken: Taken::default(),
+                is_one: self.is_one && parts.len() == 1,
+                ..*self
+            };
+            for part in parts {
+                of_code.fetch_part(part, written, display).await?;
+            }
+            if self.choice.dry_run { Ok(()) } else { fetch.finish().await.map_err(send::explained) }
+        };
+        let outcome = outcome.await;
+        fetch.close().await;
+        outcome
+    }
+
+    /// Downloads one of the things that a code is for.
+    async fn fetch_part(&self, part: Part, written: &str, display: &Arc<Display>) -> anyhow::Result<()> {
+        let (url, peer) = (&part.url().map_err(send::explained)?, part.peer());
+        let is_content = get::is_directory(url);
+        let asked = Asked { written: written.to_owned(), url, is_content, one_of_several: !self.is_one };
+        let to = &self.destination;
+        let place = if is_content { to.of_directory(&asked)? } else { to.of_file(&asked)? };
+        let work = async |source: &Source| {
+            self.fill(&place, source, url, &self.choice, display).await.map_err(Error::into_anyhow)?
+        };
+        self.args.session.carry_out_over(Arc::new(part), peer, display, work).await
     }
 
     /// With a pattern only what it matches is brought, and nothing under a name that another source has.

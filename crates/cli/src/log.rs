@@ -28,7 +28,7 @@ impl LogArgs {
         let default = match (self.quiet, self.verbose) {
             (true, _) => "off",
             // The platform's verifier complains by itself of what our own error says with all its context.
-            (_, 0) => "error,rustls_platform_verifier=off,pcc=warn,pcc_quic=warn,pcc_link=warn,pcc_lab=warn",
+            (_, 0) => "error,rustls_platform_verifier=off,iroh=off,pcc=warn,pcc_quic=warn,pcc_link=warn,pcc_lab=warn",
             (_, 1) => {
                 "warn,rustls_platform_verifier=off,noq_proto::connection::ecn=info,\
                  pcc=info,pcc_quic=info,pcc_link=info,pcc_lab=info"

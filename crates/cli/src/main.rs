@@ -21,8 +21,10 @@ mod moved;
 mod perf;
 mod put;
 mod record;
+mod relay;
 mod remote;
 mod rules;
+mod send;
 mod sender;
 mod serve;
 mod session;
@@ -65,6 +67,8 @@ enum Command {
     /// Download a file or a directory
     Get(Box<get::Args>),
     Put(Box<put::Args>),
+    Send(send::Args),
+    Relay(relay::Args),
     Tunnel(Box<tunnel::Args>),
     Doctor(doctor::Args),
     Perf(Box<perf::Args>),
@@ -129,6 +133,8 @@ fn main() -> ExitCode {
             Command::Serve(args) => serve::run(*args).await,
             Command::Get(args) => get::run(*args).await,
             Command::Put(args) => put::run(*args).await,
+            Command::Send(args) => send::run(args).await,
+            Command::Relay(args) => relay::run(args).await,
             Command::Tunnel(args) => tunnel::run(*args).await,
             Command::Doctor(args) => doctor::run(args).await,
             Command::Perf(args) => perf::run(*args).await,

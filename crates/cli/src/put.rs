@@ -109,6 +109,9 @@ async fn send(args: &Args, path: &Path, choice: &Choice, display: &Arc<Display>)
             let missing = "an upload needs the server's token: set PCC_TOKEN or name a file with --token-file";
             upload(args, path, url, &args.token.token(missing)?, choice, display).await
         }
+        remote::Place::Code(_) => {
+            Err(misuse!("a code is for `pcc get`: `pcc send` here prints one for the other computer"))
+        }
         remote::Place::Remote(place) => {
             // A source that is not there needs no connection.
             if path != Path::new("-") {

@@ -17,6 +17,7 @@ use pcc_files::serve::Transport;
 use pcc_net::alias::CopyName;
 use pcc_net::ports::Ports;
 use pcc_net::url::Url;
+use pcc_reach::{Code, CodeError};
 use pcc_remote::{Carrier, FarError, NotRemote, Options, ReachError, Reached, Remote, Route, Ssh, Transfer, Wish};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -175,6 +176,8 @@ pub(crate) enum Place {
     Url(Url),
     /// A path on a computer where ssh starts one.
     Remote(Remote),
+    /// The files that `pcc send` offers somewhere.
+    Code(Code),
 }
 
 impl Place {
@@ -183,6 +186,7 @@ impl Place {
         match self {
             Self::Url(url) => url.short(),
             Self::Remote(remote) => format!("{}{}", remote.address(), remote.path),
+            Self::Code(code) => format!("{}-…", code.short()),
         }
     }
 
@@ -194,11 +198,12 @@ impl Place {
             },
             Self::Remote(remote) if remote.pattern().is_some() => None,
             Self::Remote(remote) => remote.name().map(str::to_owned),
+            Self::Code(_) => None,
         }
     }
 }
 
-/// Reads a URL or `user@host:path` of the command line.
+/// Reads a URL, `user@host:path` or a code of the command line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WrittenPlace;
 
@@ -207,13 +212,14 @@ impl TypedValueParser for WrittenPlace {
 
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<Place, clap::Error> {
         let written = value.to_str().unwrap_or_default();
+        let refused = |problem: String| clap::Error::raw(ErrorKind::ValueValidation, problem + "\n").with_cmd(command);
+        if Code::is_meant(written) {
+            return written.parse().map(Place::Code).map_err(|error: CodeError| refused(error.to_string()));
+        }
         if written.is_empty() || written.contains("://") {
             return WrittenUrl.parse_ref(command, arg, value).map(Place::Url);
         }
-        Remote::parse(written).map(Place::Remote).map_err(|problem| {
-            let problem = no_place(written, problem) + "\n";
-            clap::Error::raw(ErrorKind::ValueValidation, problem).with_cmd(command)
-        })
+        Remote::parse(written).map(Place::Remote).map_err(|problem| refused(no_place(written, problem)))
     }
 }
 
@@ -221,7 +227,8 @@ fn no_place(written: &str, problem: NotRemote) -> String {
     // The text in front of an @ may be a password, by mistake.
     let told = written.rsplit_once('@').map_or(written.to_owned(), |(_, rest)| format!("…@{rest}"));
     format!(
-        "`{told}` {problem}; write it like user@host:path, or like https://host:4433/path#sha256=… (as `pcc serve` prints it)"
+        "`{told}` {problem}; write it like user@host:path, like https://host:4433/path#sha256=… (as `pcc serve` prints it), or \
+         like kmfm-eb2v-fbhr-85jy (as `pcc send` does)"
     )
 }
 
@@ -243,7 +250,8 @@ impl TypedValueParser for WrittenWord {
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<Word, clap::Error> {
         let is_local = match value.to_str() {
             Some(written) => {
-                !written.is_empty() && !written.contains("://") && Remote::parse(written) == Err(NotRemote::Local)
+                let is_far = written.contains("://") || Code::is_meant(written);
+                !written.is_empty() && !is_far && Remote::parse(written) == Err(NotRemote::Local)
             }
             None => true,
         };

@@ -12,10 +12,10 @@ use crate::sender::SenderArgs;
 use anyhow::anyhow;
 use core::time::Duration;
 use pcc::units::Rate;
-use pcc_files::{Source, dialer, windows_within};
+use pcc_files::{Source, Way, dialer, windows_within};
 use pcc_net::paths::Paths;
 use pcc_net::tls::Trust;
-use pcc_net::url::Url;
+use pcc_net::url::{Peer, Url};
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -130,7 +130,7 @@ impl SessionArgs {
         self.give_up
     }
 
-    fn limit(&self) -> Option<Rate> {
+    pub(crate) fn limit(&self) -> Option<Rate> {
         self.bwlimit.map_or(self.sender.limit, |limit| limit.0)
     }
 
@@ -164,6 +164,32 @@ impl SessionArgs {
             Over::Ssh => Paths::none(),
         };
         let source = self.source(url, reach, display, &paths)?;
+        let outcome = Self::work(source, display, work).await;
+        paths.save();
+        outcome
+    }
+
+    /// The same with a server that is reached by other means than its address.
+    pub(crate) async fn carry_out_over(
+        &self,
+        way: Arc<dyn Way>,
+        peer: Peer,
+        display: &Arc<Display>,
+        work: impl AsyncFnOnce(&Source) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let source = Source::over(way, peer, self.give_up, display.clone())
+            .within(windows_within(self.limit()))
+            .keeping(self.keep.keeps(false))
+            .limited_to(self.limit());
+        Self::work(source, display, work).await
+    }
+
+    /// Does it, unless the user interrupts it, and says goodbye.
+    async fn work(
+        source: Source,
+        display: &Arc<Display>,
+        work: impl AsyncFnOnce(&Source) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
         let interrupt = Interrupt::listen(1)?;
         let outcome = tokio::select! {
             outcome = work(&source) => outcome,
@@ -173,8 +199,6 @@ impl SessionArgs {
             }
         };
         source.close().await;
-        drop(source);
-        paths.save();
         outcome
     }
 }

@@ -78,6 +78,7 @@ impl Server {
         std::thread::spawn(move || lines.for_each(drop));
         let mut trusted = rustls::RootCertStore::empty();
         trusted.add(made.cert.der().clone()).unwrap();
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default(); // a build of all crates has two
         let mut tls = rustls::ClientConfig::builder().with_root_certificates(trusted).with_no_client_auth();
         tls.alpn_protocols = vec![http3::ALPN.to_vec()];
         let tls = Arc::new(QuicClientConfig::try_from(tls).unwrap());

@@ -65,6 +65,7 @@ pub use client::abreast::SIDE_BY_SIDE;
 pub use client::dialer::{dialer, keep_alive, windows_within};
 pub use client::source::Source;
 pub use client::watch::{Missing, Silent, Started, Watch};
+pub use client::way::{Connecting, NoWay, Way};
 pub use delta::Deltas;
 pub use disk::read_at;
 pub use error::{Error, Result};

@@ -17,6 +17,7 @@ pub use identity::Identity;
 pub use refusal::Refusal;
 pub use verifier::Trust;
 
+use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::CryptoProvider;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
@@ -43,6 +44,13 @@ fn server_config(identity: &Identity, alpn: &[&[u8]]) -> Result<rustls::ServerCo
         .with_single_cert(identity.chain.clone(), identity.key.clone_key())?;
     config.alpn_protocols = owned(alpn);
     Ok(config)
+}
+
+/// Accepts every certificate whose key its server holds: for a server that is trusted with nothing.
+///
+/// Errors: none with today's cryptography.
+pub fn any_certificate(provider: Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
+    Ok(Trust::Anyone.verifier(provider)?.0)
 }
 
 /// TLS for a client that speaks `alpn` and accepts what `trust` does. If the handshake fails because of the server's

@@ -37,6 +37,7 @@ pub(crate) async fn main() -> anyhow::Result<()> {
     pcc.core.max_rate = Some(Rate::from_mbit(50.0));
     let transport = transport::config(&Algorithm::Pcc(pcc), &Windows::default());
 
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default(); // a build of all crates has two
     let tls = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(vec![certificate.clone()], key)?;
     let mut config = noq::ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
     config.transport_config(Arc::new(transport));

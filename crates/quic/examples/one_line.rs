@@ -22,6 +22,7 @@ pub(crate) async fn main() -> anyhow::Result<()> {
     // The one line:
     transport.congestion_controller_factory(Arc::new(pcc_quic::PccConfig::default()));
 
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default(); // a build of all crates has two
     let tls = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(vec![certificate.clone()], key)?;
     let mut config = noq::ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
     config.transport_config(Arc::new(transport));

@@ -149,7 +149,7 @@ pub fn config(algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
 
 /// PCC says how many packets an acknowledgement should tell of. A gap is told at once, as without the extension.
 #[cfg(feature = "patched-noq-proto")]
-fn ack_frequency() -> noq::AckFrequencyConfig {
+pub fn ack_frequency() -> noq::AckFrequencyConfig {
     let mut config = noq::AckFrequencyConfig::default();
     config.reordering_threshold(VarInt::from_u32(1));
     config

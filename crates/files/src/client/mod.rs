@@ -3,7 +3,7 @@
 //! | file | what it answers |
 //! |---|---|
 //! | `source` | how the server is reached, and reached again |
-//! | `dialer` | how it is connected to |
+//! | `dialer`, `way` | how it is connected to |
 //! | `request`, `trouble` | what is asked, and what the answers mean |
 //! | `patience` | how long to go on trying, and to wait in between |
 //! | `content` | which bytes of a file an answer has |
@@ -22,3 +22,4 @@ pub(crate) mod request;
 pub(crate) mod source;
 pub(crate) mod trouble;
 pub(crate) mod watch;
+pub(crate) mod way;

@@ -3,6 +3,7 @@
 use super::dialer::{dialer, keep_alive};
 use super::trouble::{GaveUp, Trouble};
 use super::watch::Watch;
+use super::way::{NoWay, Way};
 use crate::attributes::Attributes;
 use crate::failure::Failure;
 use crate::keeps::Keeps;
@@ -10,10 +11,10 @@ use anyhow::anyhow;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use h3::error::StreamError;
-use noq::PathId;
+use noq::{Connection, Endpoint, PathId};
 use pcc::units::Rate;
 use pcc_net::backoff::{Backoff, random};
-use pcc_net::dial::{DialError, Dialed, Dialer};
+use pcc_net::dial::{self, DialError, Dialed, Dialer};
 use pcc_net::throttle::Throttle;
 use pcc_net::tls::Trust;
 use pcc_net::url::{Peer, Url};
@@ -43,7 +44,7 @@ const NO_ERROR: noq::VarInt = noq::VarInt::from_u32(0x100);
 
 /// A server, reached over one connection at a time.
 pub struct Source {
-    dialer: Dialer,
+    reach: Reach,
     peer: Peer,
     give_up: Duration,
     throttle: Option<Throttle>,
@@ -59,6 +60,51 @@ pub struct Source {
     features: tokio::sync::OnceCell<String>,
 }
 
+/// How a connection to it is made.
+enum Reach {
+    Dialer(Box<Dialer>),
+    Way(Arc<dyn Way>),
+}
+
+/// A connection as it was made.
+struct Reached {
+    connection: Connection,
+    /// Its own, if it has one.
+    endpoint: Option<Endpoint>,
+    /// A warning about this host for the user.
+    warning: Option<String>,
+}
+
+impl Reach {
+    async fn connect(&self, peer: &Peer) -> Result<Reached, Trouble> {
+        let (error, is_unreachable, may_pass) = match self {
+            Self::Dialer(dialer) => match dialer.dial(peer).await {
+                Ok(Dialed { connection, endpoint, warning }) => {
+                    return Ok(Reached { connection, endpoint: Some(endpoint), warning });
+                }
+                Err(error) => {
+                    let (is_unreachable, may_pass) = (error.is_unreachable(), error.may_pass());
+                    (anyhow::Error::new(error), is_unreachable, may_pass)
+                }
+            },
+            Self::Way(way) => match way.connect().await {
+                Ok(connection) => return Ok(Reached { connection, endpoint: None, warning: None }),
+                Err(NoWay { error, may_pass }) => (anyhow::Error::from_boxed(error), may_pass, may_pass),
+            },
+        };
+        let error = if is_unreachable { error.context(Failure::Unreachable) } else { error };
+        Err(if may_pass { Trouble::Passing(error) } else { Trouble::Final(error) })
+    }
+
+    /// How long the beginning of HTTP/3 may take.
+    fn timeout(&self) -> Duration {
+        match self {
+            Self::Dialer(dialer) => dialer.timeout,
+            Self::Way(_) => dial::TIMEOUT,
+        }
+    }
+}
+
 /// How things go.
 #[derive(Debug)]
 struct State {
@@ -72,7 +118,8 @@ struct State {
 
 /// One HTTP/3 connection.
 pub(crate) struct Session {
-    dialed: Dialed,
+    connection: Connection,
+    endpoint: Option<Endpoint>,
     requests: Requests,
     send_window: SendWindow,
     retired: AtomicBool,
@@ -84,25 +131,23 @@ pub(crate) struct Session {
 
 impl Session {
     async fn open(source: &Source) -> Result<Self, Trouble> {
-        let Source { dialer, peer, windows, keeps, .. } = source;
-        let dialed = dialer.dial(peer).await.map_err(|error| {
-            let (is_unreachable, may_pass) = (error.is_unreachable(), error.may_pass());
-            let error = anyhow::Error::new(error);
-            let error = if is_unreachable { error.context(Failure::Unreachable) } else { error };
-            if may_pass { Trouble::Passing(error) } else { Trouble::Final(error) }
-        })?;
-        let send_window = SendWindow::new(dialed.connection.weak_handle(), *windows);
+        let Source { reach, peer, windows, keeps, .. } = source;
+        let Reached { connection, endpoint, warning } = reach.connect(peer).await?;
+        let send_window = SendWindow::new(connection.weak_handle(), *windows);
         tokio::spawn(send_window.clone().keep_fitting());
-        let opened = tokio::time::timeout(dialer.timeout, http3::client(dialed.connection.clone())).await;
+        let opened = tokio::time::timeout(reach.timeout(), http3::client(connection.clone())).await;
         let (driver, requests) = opened
             .map_err(|_| Trouble::Passing(anyhow!("{peer} did not begin to speak HTTP/3")))?
             .map_err(|error| {
-                let why = why_lost(&dialed.connection, &error);
+                let why = why_lost(&connection, &error);
                 Trouble::Passing(anyhow!("lost the connection to {peer}: {why}"))
             })?;
         tokio::spawn(driver);
         let (retired, asked) = (AtomicBool::new(false), AtomicU64::new(0));
-        Ok(Self { dialed, requests, send_window, retired, keeps: keeps.clone(), asked })
+        if let Some(warning) = warning.filter(|_| !source.state().reached) {
+            source.watch.note(&warning);
+        }
+        Ok(Self { connection, endpoint, requests, send_window, retired, keeps: keeps.clone(), asked })
     }
 
     /// Of what was written at most so much is not acknowledged.
@@ -112,17 +157,17 @@ impl Session {
 
     /// Acknowledgements that have come: while there are no more, nothing more has arrived.
     pub(crate) fn acknowledgements(&self) -> u64 {
-        let heard = self.dialed.connection.stats().frame_rx;
+        let heard = self.connection.stats().frame_rx;
         heard.acks.saturating_add(heard.path_acks)
     }
 
     /// Bytes that have left for the network, in packets.
     pub(crate) fn left(&self) -> u64 {
-        self.dialed.connection.stats().udp_tx.bytes
+        self.connection.stats().udp_tx.bytes
     }
 
     fn packets(&self) -> u64 {
-        self.dialed.connection.stats().udp_rx.datagrams
+        self.connection.stats().udp_rx.datagrams
     }
 
     /// A handle for one request.
@@ -137,7 +182,7 @@ impl Session {
     }
 
     pub(crate) fn alive(&self) -> bool {
-        !self.retired.load(Ordering::Relaxed) && self.dialed.connection.close_reason().is_none()
+        !self.retired.load(Ordering::Relaxed) && self.connection.close_reason().is_none()
     }
 
     /// No more requests on it: the server is leaving, or is gone.
@@ -147,30 +192,32 @@ impl Session {
 
     /// Whether this side ended the connection, because of what the server sent.
     pub(crate) fn ended_it(&self) -> bool {
-        matches!(self.dialed.connection.close_reason(), Some(noq::ConnectionError::LocallyClosed))
+        matches!(self.connection.close_reason(), Some(noq::ConnectionError::LocallyClosed))
     }
 
     /// Why the connection is gone, as well as is known.
     pub(crate) fn explain(&self, error: &StreamError) -> anyhow::Error {
-        anyhow!("lost the connection: {}", why_lost(&self.dialed.connection, error))
+        anyhow!("lost the connection: {}", why_lost(&self.connection, error))
     }
 
     /// How often one side said that the other's flow control holds it back.
     fn flow_blocked(&self) -> u64 {
-        let stats = self.dialed.connection.stats();
+        let stats = self.connection.stats();
         [stats.frame_rx, stats.frame_tx].iter().fold(0u64, |sum, frames| {
             sum.saturating_add(frames.data_blocked).saturating_add(frames.stream_data_blocked)
         })
     }
 
     pub(crate) fn rtt(&self) -> Duration {
-        self.dialed.connection.rtt(PathId::ZERO).unwrap_or_default()
+        self.connection.rtt(PathId::ZERO).unwrap_or_default()
     }
 
     async fn close(&self) {
-        self.dialed.connection.close(NO_ERROR, b"");
+        self.connection.close(NO_ERROR, b"");
         // A server that does not hear it finds out by itself.
-        let _ = tokio::time::timeout(GOODBYE, self.dialed.endpoint.wait_idle()).await;
+        if let Some(endpoint) = &self.endpoint {
+            let _ = tokio::time::timeout(GOODBYE, endpoint.wait_idle()).await;
+        }
     }
 }
 
@@ -191,12 +238,21 @@ impl Source {
 
     /// Reached by that dialer. Once it was reached, losing it is tried to be mended for as long as `give_up` without progress.
     pub fn new(dialer: Dialer, peer: Peer, give_up: Duration, watch: Arc<dyn Watch>) -> Self {
+        Self::by(Reach::Dialer(Box::new(dialer)), peer, give_up, watch)
+    }
+
+    /// Reached by another way than its address; `peer` is what requests and messages call it.
+    pub fn over(way: Arc<dyn Way>, peer: Peer, give_up: Duration, watch: Arc<dyn Watch>) -> Self {
+        Self::by(Reach::Way(way), peer, give_up, watch)
+    }
+
+    fn by(reach: Reach, peer: Peer, give_up: Duration, watch: Arc<dyn Watch>) -> Self {
         let state = State { backoff: Backoff::default(), progressed: Instant::now(), reached: false, flow_blocked: 0 };
         let session = tokio::sync::Mutex::new(None);
         let (windows, files) = (Windows::default(), Semaphore::new(FILES));
         let deltas = Arc::new(Semaphore::new(DELTAS));
         Self {
-            dialer,
+            reach,
             peer,
             give_up,
             throttle: None,
@@ -288,9 +344,6 @@ impl Source {
         loop {
             match Session::open(self).await {
                 Ok(session) => {
-                    if let Some(warning) = session.dialed.warning.as_ref().filter(|_| !self.state().reached) {
-                        self.watch.note(warning);
-                    }
                     self.state().reached = true;
                     let session = Arc::new(session);
                     *slot = Some(session.clone());

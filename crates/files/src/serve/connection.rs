@@ -36,6 +36,9 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// A client that is there takes the few bytes of a goodbye in this time, also behind what it has not read yet.
 const GOODBYE: Duration = Duration::from_secs(10);
 
+/// HTTP/3's code for a client that has no place (RFC 9114 §8.1: H3_EXCESSIVE_LOAD).
+pub(super) const TOO_MANY: VarInt = VarInt::from_u32(0x107);
+
 /// Said to a client for whom it is too late.
 const STOPPED: &[u8] = b"the server was stopped";
 
@@ -53,7 +56,7 @@ pub(super) async fn serve(
     if !guest.arrive() {
         service.metrics.refuse(Refusal::Full);
         tracing::info!(%peer, "refused: too many connections");
-        return connection.close(code(Code::H3_EXCESSIVE_LOAD), b"too many connections");
+        return connection.close(TOO_MANY, b"too many connections");
     }
     let _counted = service.metrics.watch(connection.clone());
     // Dropped, HTTP/3 would close the connection, and take along what has not arrived.

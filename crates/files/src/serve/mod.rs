@@ -3,6 +3,7 @@
 //! | file | what it answers |
 //! |---|---|
 //! | `server`, `connection`, `turns` | how connections and their requests are accepted, within limits |
+//! | `carried` | how connections are served that the program accepted itself |
 //! | `request` | who may ask, for what, and what is told of the answer |
 //! | `tcp` | how clients without HTTP/3 have the same directory |
 //! | `guests` | how many connections there may be, and which one goes when others wait |
@@ -29,6 +30,7 @@ mod body;
 mod bounded;
 mod broken;
 mod budget;
+mod carried;
 mod conditions;
 mod connect;
 mod connection;
@@ -61,6 +63,7 @@ mod turns;
 mod unmeasured;
 mod upload;
 
+pub use carried::Carried;
 pub use connect::Tunnels;
 pub use guests::Guests;
 pub use log::{Lines, Log, Served, Writing};

@@ -20,6 +20,7 @@ use super::upload::uploads::Uploads;
 use http::HeaderValue;
 use noq::{Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig};
 use noq_proto::HashedConnectionIdGenerator;
+use noq_proto::crypto::{CryptoError, HmacKey};
 use pcc::units::Bytes;
 use pcc_net::tls::{self, Fingerprint, Identity};
 use pcc_quic::http3;
@@ -178,11 +179,29 @@ pub fn start(options: Options) -> Result<Server, StartError> {
 
 /// A server answers only to connection identifiers that it could have given: also those of the server before it.
 fn keyed(identity: &Identity) -> EndpointConfig {
-    let reset_key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, &identity.reset_key());
-    let mut config = EndpointConfig::new(Arc::new(reset_key));
+    let mut config = EndpointConfig::new(Arc::new(ResetKey(identity.reset_key())));
     let cid_key = identity.cid_key();
     config.cid_generator(Arc::new(move || Box::new(HashedConnectionIdGenerator::from_key(cid_key))));
     config
+}
+
+/// Makes the tokens of stateless resets. noq-proto has such a key of its own, of whichever cryptography the program is built with.
+struct ResetKey([u8; blake3::KEY_LEN]);
+
+impl HmacKey for ResetKey {
+    fn sign(&self, data: &[u8], out: &mut [u8]) {
+        out.copy_from_slice(blake3::keyed_hash(&self.0, data).as_bytes());
+    }
+
+    fn signature_len(&self) -> usize {
+        blake3::OUT_LEN
+    }
+
+    fn verify(&self, data: &[u8], signature: &[u8]) -> Result<(), CryptoError> {
+        // Such hashes are compared in constant time.
+        let is_right = blake3::Hash::from_slice(signature).is_ok_and(|hash| hash == blake3::keyed_hash(&self.0, data));
+        is_right.then_some(()).ok_or(CryptoError)
+    }
 }
 
 impl Http {

@@ -37,6 +37,7 @@ pub(crate) fn receiver() -> anyhow::Result<(Endpoint, rustls_pki_types::Certific
     let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
     let certificate = certified.cert.der().clone();
     let key = rustls_pki_types::PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der()).into();
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default(); // a build of all crates has two
     let tls = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(vec![certificate.clone()], key)?;
     let mut server = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
     server.transport_config(Arc::new(transport::config(&Algorithm::Cubic, &Windows::default())));

@@ -73,6 +73,7 @@ pub(crate) fn configured_with(transport: TransportConfig, certificates: usize) -
     let mut trusted = rustls::RootCertStore::empty();
     trusted.add(certificate.clone()).expect("a certificate");
 
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default(); // a build of all crates has two
     let mut server_tls = rustls::ServerConfig::builder()
         .with_no_client_auth()
         .with_single_cert(vec![certificate; certificates], key)

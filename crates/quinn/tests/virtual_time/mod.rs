@@ -44,6 +44,7 @@ pub(crate) fn certificate() -> rustls_pki_types::CertificateDer<'static> {
 
 pub(crate) fn server_tls() -> rustls::ServerConfig {
     let key = rustls_pki_types::PrivatePkcs8KeyDer::from(CERTIFIED.signing_key.serialize_der()).into();
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default(); // a build of all crates has two
     rustls::ServerConfig::builder()
         .with_no_client_auth()
         .with_single_cert(vec![certificate()], key)
@@ -53,6 +54,7 @@ pub(crate) fn server_tls() -> rustls::ServerConfig {
 pub(crate) fn client_tls() -> rustls::ClientConfig {
     let mut trusted = rustls::RootCertStore::empty();
     trusted.add(certificate()).expect("a certificate");
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default(); // a build of all crates has two
     rustls::ClientConfig::builder().with_root_certificates(trusted).with_no_client_auth()
 }
 
