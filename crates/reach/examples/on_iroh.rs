@@ -1,6 +1,6 @@
 //! PCC in an application that uses iroh already: see the line marked below.
 //!
-//! `cargo run -p pcc-reach --example one_line` starts two endpoints in one process and moves 4 MB.
+//! `cargo run -p pcc-reach --example on_iroh` starts two endpoints in one process and moves 4 MB.
 #![allow(clippy::print_stdout, reason = "it talks to whoever started it")]
 
 use iroh::endpoint::{PathId, QuicTransportConfig, presets};
