@@ -159,7 +159,7 @@ pub enum Queue {
     Codel,
     /// CoDel for each flow, served in turn (RFC 8290).
     FqCodel,
-    /// Flows are hashed into queues of [`SFQ_DEPTH`] packets, served in turn.
+    /// Flows are hashed into queues of 127 packets, served in turn.
     Sfq,
     /// CAKE with one tin and fairness between flows. It is its own shaper.
     Cake,
