@@ -24,7 +24,7 @@ Examples:
 
 Without --relay no server is contacted. docs/reach.md says what each side learns of the other, and what a relay does.
 
-Exit codes: 0 all was fetched, 1 error, 2 misused, 130 interrupted";
+Exit codes: 0 all was fetched, 1 error, 2 misused, 5 relay unreachable, 130 interrupted";
 
 /// Send files to one other computer, which may be behind a NAT: prints a code for `pcc get`
 ///
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RELAY", env = "PCC_RELAY")]
     relay: Option<Relay>,
 
-    /// How long the code is good, for example 10m or 1h; a download that has begun by then ends in peace
+    /// How long the code is good, for example 10m or 1h. A download that has begun goes on
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = crate::written::duration)]
     within: Duration,
 
