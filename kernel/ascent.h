@@ -255,7 +255,8 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 	seen->since = law->pair.since;
 	seen->rtt = pcc_path_rtt(law);
 	seen->queue = law->probing.level.queue;
-	seen->lost = n_above(law->report.excess_loss, N_ZERO);
+	seen->lost = n_above(law->pair.loss.mean, N_ZERO) &&
+		     n_above(random, n_div(law->probing.losses.random, N_TWO));
 	seen->window = n_div(n_mul(law->rate, pcc_path_rtt(law)), law->path.packet);
 	seen->most = n_div(n_mul(law->probing.most, pcc_path_rtt(law)), law->path.packet);
 	floor = pcc_rival_update(&law->probing.rival, seen);

@@ -38,7 +38,7 @@ struct pcc_seen {
 	pcc_num window;
 	pcc_num most;
 	/* The queue is longer than senders of our kind would keep it; it certainly is
-	 * not ours alone; packets were lost to it.
+	 * not ours alone; packets were lost that are likelier somebody's than nobody's.
 	 */
 	u32 is_long;
 	u32 shared;
@@ -56,13 +56,13 @@ PCC_CALL pcc_num pcc_cubic_window(const struct pcc_rival *rival)
 	return n_add(n_mul(RIVAL_C, n_mul(n_square(k), k)), rival->largest);
 }
 
-/* Gives way after a loss, and then grows from a smaller window on. */
+/* Gives way, and then grows on; after a loss from a smaller window. */
 PCC_PART void pcc_rival_yields(struct pcc_rival *rival, const struct pcc_seen *seen)
 {
 	pcc_num drained = n_mul(N_TWO, seen->queue);
 
 	rival->largest = pcc_cubic_window(rival);
-	rival->low = n_mul(rival->largest, RIVAL_BETA);
+	rival->low = seen->lost ? n_mul(rival->largest, RIVAL_BETA) : rival->largest;
 	rival->age = N_ZERO;
 	rival->yields = n_add(n_mul(RIVAL_YIELD_RTTS, seen->rtt), drained);
 }
@@ -103,10 +103,8 @@ PCC_CALL pcc_num pcc_rival_update(struct pcc_rival *rival, const struct pcc_seen
 		}
 		rival->extreme = n_min(rival->extreme, seen->queue);
 		if (n_above(rival->age, n_mul(RIVAL_ANSWERED, seen->rtt)) &&
-		    n_above(n_mul(RIVAL_FELL, seen->queue), rival->extreme)) {
+		    n_above(n_mul(RIVAL_FELL, seen->queue), rival->extreme))
 			rival->yields = N_ZERO;
-			rival->low = rival->largest;
-		}
 	} else if (seen->lost || n_less(seen->queue, n_mul(RIVAL_FELL, rival->extreme))) {
 		rival->extreme = seen->queue;
 		pcc_rival_yields(rival, seen);

@@ -112,7 +112,7 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
             ("falls", "The floor does not give way when the queue falls."),
             ("returns", "A queue that grows again does not bring the floor back early."),
             ("answered", "A queue that grows brings the floor back at once, before others can have answered."),
-            ("whole", "The floor that a growing queue brings back begins where it would after a loss."),
+            ("whole", "A queue that falls takes as much of the window as a loss does."),
             ("bears", "The floor holds even where the utility does not bear the loss."),
             ("standing", "The rival's queue does not count in the bytes in flight."),
         ],

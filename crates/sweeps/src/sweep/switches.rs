@@ -295,11 +295,7 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 75] = [
     ),
     ("control/ascent/rival.rs", "let grew = cubic.age >", "let grew = !crate::off(\"returns\") && cubic.age >"),
     ("control/ascent/rival.rs", "> ANSWERED * rtt", "> if crate::off(\"answered\") { 0.0 } else { ANSWERED } * rtt"),
-    (
-        "control/ascent/rival.rs",
-        "low: cubic.largest, ..cubic",
-        "low: if crate::off(\"whole\") { cubic.low } else { cubic.largest }, ..cubic",
-    ),
+    ("control/ascent/rival.rs", "let low = if lost {", "let low = if lost || crate::off(\"whole\") {"),
     ("control/ascent/rival.rs", "(shared || self.is_there())", "(shared || self.is_there() && !crate::off(\"stays\"))"),
     (
         "control/ascent/mod.rs",

@@ -245,7 +245,7 @@ impl Ascent {
             queue,
             is_long,
             shared: told.shared,
-            lost: told.excess > 0.0,
+            lost: told.pair.loss().mean > 0.0 && forecast.random > probing.loss.random / 2.0,
             window: self.rate.bytes_per_sec() * rtt / packet,
             most: probing.most * rtt / packet,
         })?;

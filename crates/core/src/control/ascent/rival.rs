@@ -2,13 +2,13 @@
 //!
 //! A sender that wants a short queue gets nothing beside one that wants a long queue. A rival is known if the queue is longer than
 //! a crowd of our kind would keep it, most of the time, and certainly not ours alone. Then a floor under the rate grows and falls
-//! as CUBIC's window does (RFC 9438 §4), towards the largest carried rate. After each loss, when all others give way too, the floor
+//! as CUBIC's window does (RFC 9438 §4), towards the largest carried rate. At each loss, ours or another's, it falls as CUBIC's, and
 //! yields until the queue could have drained. If the queue drains, nobody fills it, and the floor goes.
 //!
 //! Senders of our kind that take each other for a rival must give way together to find out, and each hears of other losses. Between
 //! losses floors only grow: a queue that falls shows that somebody gave way. So who sees it fall gives way too, and who sees it grow
-//! while it does returns. One that gives way then brings all of our kind along, and the queue drains; a rival does not follow, and the
-//! queue grows again. Source: the mode that competes with TCP of Copa (`NSDI 2018` §2.2) and Nimbus (`SIGCOMM 2022`).
+//! while it does returns. That costs none of the window. One that gives way brings all of our kind along, and the queue drains; a
+//! rival does not follow, and the queue grows again. Source: the mode that competes with TCP of Copa (`NSDI 2018` §2.2) and Nimbus (`SIGCOMM 2022`).
 
 /// CUBIC's constant C, in packets/s³, and its decrease β (RFC 9438 §4.1.2, §4.6).
 const C: f64 = 0.4;
@@ -48,10 +48,11 @@ impl Cubic {
         C * (self.age - k).powi(3) + self.largest
     }
 
-    /// After a loss behind a queue of this length.
-    fn reduced(&self, rtt: f64, queue: f64) -> Self {
+    /// Gives way to a queue of this length, and then grows on; after a loss from a smaller window.
+    fn yielding(&self, rtt: f64, queue: f64, lost: bool) -> Self {
         let largest = self.window();
-        Self { largest, low: largest * BETA, age: 0.0, yields: YIELD_RTTS * rtt + 2.0 * queue }
+        let low = if lost { largest * BETA } else { largest };
+        Self { largest, low, age: 0.0, yields: YIELD_RTTS * rtt + 2.0 * queue }
     }
 }
 
@@ -92,12 +93,12 @@ impl Rival {
                 }
                 self.extreme = self.extreme.min(queue);
                 let grew = cubic.age > ANSWERED * rtt && FELL * queue > self.extreme;
-                let back = if grew { Cubic { yields: 0.0, low: cubic.largest, ..cubic } } else { cubic };
-                (!drained).then_some(back)
+                let yields = if grew { 0.0 } else { cubic.yields };
+                (!drained).then_some(Cubic { yields, ..cubic })
             }
             Some(cubic) if lost || queue < FELL * self.extreme => {
                 self.extreme = queue;
-                Some(cubic.reduced(rtt, queue))
+                Some(cubic.yielding(rtt, queue, lost))
             }
             unchanged => {
                 self.extreme = self.extreme.max(queue);
@@ -120,7 +121,7 @@ pub(super) struct Seen {
     pub(super) is_long: bool,
     /// It certainly is not ours alone.
     pub(super) shared: bool,
-    /// Packets were lost to it.
+    /// Packets were lost that are likelier somebody's than nobody's.
     pub(super) lost: bool,
     /// So many packets an RTT are sent.
     pub(super) window: f64,
@@ -240,13 +241,15 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_loss_takes_three_tenths_of_the_window() {
+    fn a_loss_takes_three_tenths_of_the_window_and_a_fall_none() {
         // RFC 9438 §4.6. After a loss at 100 packets it begins at 70, and is at 103.2 two seconds after K.
         let k = (30.0_f64 / C).cbrt();
-        for (age, largest, low) in [(0.0, 70.0, 0.7 * 70.0), (k + 2.0, 103.2, 0.7 * 103.2)] {
-            let reduced = Cubic { largest: 100.0, low: 70.0, age, yields: 0.0 }.reduced(1.0, 0.1);
-            assert!((reduced.largest - largest).abs() < 1e-9 && (reduced.low - low).abs() < 1e-9, "{reduced:?}");
-            assert!(reduced.age == 0.0 && (reduced.yields - 4.2).abs() < 1e-9, "{reduced:?}");
+        for (age, lost, largest, low) in
+            [(0.0, true, 70.0, 0.7 * 70.0), (k + 2.0, true, 103.2, 0.7 * 103.2), (k + 2.0, false, 103.2, 103.2)]
+        {
+            let yielding = Cubic { largest: 100.0, low: 70.0, age, yields: 0.0 }.yielding(1.0, 0.1, lost);
+            assert!((yielding.largest - largest).abs() < 1e-9 && (yielding.low - low).abs() < 1e-9, "{yielding:?}");
+            assert!(yielding.age == 0.0 && (yielding.yields - 4.2).abs() < 1e-9, "{yielding:?}");
         }
     }
 
@@ -282,7 +285,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn who_sees_the_queue_grow_again_returns_with_the_whole_window() {
+    fn who_sees_the_queue_grow_again_returns() {
         for (rtts, queue, returns) in [(2.1, 0.0101, true), (2.1, 0.0099, false), (1.9, 0.02, false)] {
             let mut rival = there();
             let before = behind(&mut rival, 0.02, 1.0).unwrap();
@@ -290,6 +293,17 @@ pub(super) mod tests {
             let after = behind(&mut rival, queue, rtts);
             assert_eq!(after.is_some(), returns, "{queue} s after {rtts} RTT");
             assert!(after.is_none_or(|after| (0.99..1.1).contains(&(after / before))), "{before} became {after:?}");
+        }
+    }
+
+    #[test]
+    fn who_returns_has_the_whole_window_unless_packets_were_lost() {
+        for (lost, parts) in [(true, 0.7..0.75), (false, 0.99..1.1)] {
+            let mut rival = there();
+            let before = behind(&mut rival, 0.02, 1.0).unwrap();
+            assert_eq!(rival.update(Seen { queue: 0.009, ..seen(0.1 * RTT, true, lost) }), None);
+            let after = behind(&mut rival, 0.02, 2.1).unwrap();
+            assert!(parts.contains(&(after / before)), "{before} became {after}, lost {lost}");
         }
     }
 }
