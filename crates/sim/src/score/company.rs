@@ -100,7 +100,7 @@ const OTHERS: &[Row] = &[
         .worst()
         .long([30, 60], [2, 10]),
     harm("CUBIC beside PCC, 0.02 BDP", "clean,buffer=9KB", "bbr", [1.0, 1.0]),
-    harm("CUBIC beside PCC, 0.05 BDP", "clean,buffer=18750", "cubic", [0.4, 0.8]).long([30, 60], [3, 10]).today(0.064),
+    harm("CUBIC beside PCC, 0.05 BDP", "clean,buffer=18750", "cubic", [0.4, 0.8]).long([30, 60], [3, 10]).today(0.12),
     harm("CUBIC beside PCC, 0.07 BDP", "clean,buffer=26250", "cubic", [0.4, 0.8]),
     harm("CUBIC beside PCC, 0.1 BDP", "clean,buffer=37500", "cubic", [0.4, 0.8]),
     harm("that, 20 Mbit/s, 0.09 BDP", "rate=20Mbit,rtt=40ms,buffer=9KB", "cubic", [0.4, 0.8])
@@ -135,33 +135,28 @@ const OTHERS: &[Row] = &[
     beside_early("CoDel with marks, 4 + 4", TOGETHER[1], Queue::Codel).marks(Queue::Codel),
     beside_early("no more", TOGETHER[1], Queue::Codel).marks(Queue::Codel).no_more(),
     beside_early("CoDel with marks, 1 + 1", TOGETHER[0], Queue::Codel).marks(Queue::Codel).long([40, 120], [2, 10]),
-    beside_early("no more", TOGETHER[0], Queue::Codel)
-        .marks(Queue::Codel)
-        .no_more()
-        .long([40, 120], [2, 10])
-        .today(1.34),
+    beside_early("no more", TOGETHER[0], Queue::Codel).marks(Queue::Codel).no_more().long([40, 120], [2, 10]),
     after_bbr("after BBR, 20 Mbit/s, 1 BDP", "rate=20Mbit,rtt=40ms,buffer=1bdp").long([30, 60], [2, 10]),
     after_bbr("after BBR, 100 Mbit/s, 1 BDP", "clean"),
     after_bbr("after BBR, 100 Mbit/s, 1/4 BDP", "clean,buffer=0.25bdp"),
     after_bbr("after BBR, 100 Mbit/s, 1/10 BDP", TENTH),
     losing("6 PCC, 1/10 BDP, of CUBIC's", TENTH, "pcc*6:start=random:0..1s"),
-    losing("10 PCC, 1/10 BDP, of CUBIC's", TENTH, "pcc*10:start=random:0..1s").long([30, 60], [2, 10]).today(8.1),
+    losing("10 PCC, 1/10 BDP, of CUBIC's", TENTH, "pcc*10:start=random:0..1s").long([30, 60], [2, 10]).today(5.7),
     losing("15 PCC, 1/10 BDP, of CUBIC's", TENTH, "pcc*15:start=random:0..1s"),
     losing("20 on 10 Mbit/s, of CUBIC's", "rate=10Mbit,rtt=50ms,buffer=62KB", "pcc*20:start=random:0..1s")
         .long([30, 60], [2, 10])
         .today(5.8),
     web("files beside PCC, 1/4 BDP", "rate=50Mbit,rtt=40ms,buffer=0.25bdp", Completion)
         .long([22, 22], [2, 10])
-        .today(3.0),
-    web("p95 there", "rate=50Mbit,rtt=40ms,buffer=0.25bdp", CompletionP95).long([22, 22], [2, 10]).today(4.6),
+        .today(2.4),
+    web("p95 there", "rate=50Mbit,rtt=40ms,buffer=0.25bdp", CompletionP95).long([22, 22], [2, 10]).today(3.5),
     web("files beside PCC, 1 BDP", "rate=50Mbit,rtt=40ms,buffer=1bdp", Completion),
     web("p95 there", "rate=50Mbit,rtt=40ms,buffer=1bdp", CompletionP95),
     web("files beside PCC, 4 BDP", "rate=50Mbit,rtt=40ms,buffer=4bdp", Completion),
     web("p95 there", "rate=50Mbit,rtt=40ms,buffer=4bdp", CompletionP95),
     row("46", "2 PCC, loss 9 %", LOSSY[0], "pcc*2:start=random:0..2s", JainLate(1), [0.9, 0.95])
         .worst()
-        .long([30, 60], [2, 10])
-        .today(0.84),
+        .long([30, 60], [2, 10]),
     row("46", "10 PCC, loss 4 %", LOSSY[1], "pcc*10:start=random:0..2s", JainLate(1), [0.9, 0.95])
         .worst()
         .long([30, 60], [0, 10]),

@@ -108,7 +108,7 @@ pub(super) const ROWS: &[Row] = &[
     row("1", "loss 1 %", "clean,loss=1%", "pcc", Share, [0.95, 0.95]),
     row("1", "loss 2 %", "clean,loss=2%", "pcc", Share, [0.85, 0.95]),
     row("1", "loss 4 %", "clean,loss=4%", "pcc", Share, [0.85, 0.95]),
-    row("1", "loss 8 %, safe", "clean,loss=8%", "pcc/safe", Share, [0.2, 0.2]).most().today(0.41),
+    row("1", "loss 8 %, safe", "clean,loss=8%", "pcc/safe", Share, [0.2, 0.2]).most().today(0.24),
     row("1k", "60 ms, 750 KB, loss 1 %", "rate=100Mbit,rtt=60ms,buffer=750KB,loss=1%", "pcc", Share, [0.85, 0.95]),
     row("1k", "60 ms, 750 KB, loss 5 %", "rate=100Mbit,rtt=60ms,buffer=750KB,loss=5%", "pcc", Share, [0.88, 0.95])
         .long([12, 60], [6, 6]),
@@ -141,7 +141,7 @@ pub(super) const ROWS: &[Row] = &[
         .most()
         .over("cubic")
         .long([40, 200], [6, 15])
-        .today(0.7),
+        .today(0.67),
     row("10", "100 KB at half load", "rate=15Mbit,rtt=60ms,buffer=112KB", HALF_LOAD, Completion, [1.0, 1.0])
         .most()
         .over("cubic")
@@ -189,7 +189,7 @@ pub(super) const ROWS: &[Row] = &[
     row("18", "PCC beside it", "clean", SCAVENGERS[2], FirstShare, [0.90, 0.95]).long([30, 60], [6, 6]),
     row("18", "Proteus' scavenger, alone", "clean", PROTEUS[0], Share, [0.85, 0.95]).long([20, 60], [2, 5]),
     row("18", "CUBIC beside it", "clean", PROTEUS[1], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]),
-    row("18", "Proteus beside it", "clean", PROTEUS[2], FirstShare, [0.90, 0.95]).long([30, 60], [6, 6]).today(0.56),
+    row("18", "Proteus beside it", "clean", PROTEUS[2], FirstShare, [0.90, 0.95]).long([30, 60], [6, 6]).today(0.67),
     row("19", "black-out of 2 s", "clean,blackout=8s/2s", "pcc", DarkRate, [2.0, 2.0]).most().long([16, 16], [2, 5]),
     row("19", "its end", "clean,blackout=8s/2s", "pcc", Recovered, [20.0, 20.0]).most().long([16, 16], [2, 5]),
     row("19", "20 Mbit/s of data", "clean", "pcc:rate=20Mbit", Headroom, [2.0, 2.0]).most().long([20, 60], [2, 5]),
@@ -260,10 +260,10 @@ pub(super) const ROWS: &[Row] = &[
     row("27", "no more, 4 BDP", "clean,buffer=1.5MB", CUBIC, LastPart, [0.60, 0.60])
         .most()
         .long([30, 60], [12, 12])
-        .today(0.78),
-    row("27", "no more, 1 BDP", "clean", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [6, 6]).today(0.74),
+        .today(0.76),
+    row("27", "no more, 1 BDP", "clean", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [6, 6]).today(0.7),
     row("27", "no more, 1/4 BDP", "clean,buffer=94KB", CUBIC, LastPart, [0.60, 0.60])
         .most()
         .long([30, 60], [8, 8])
-        .today(0.73),
+        .today(0.7),
 ];

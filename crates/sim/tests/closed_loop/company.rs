@@ -99,15 +99,15 @@ fn a_short_and_a_long_path_share_a_bottleneck() {
 }
 
 #[test]
-fn cubic_keeps_more_than_its_part_and_leaves_us_a_sixth() {
-    for (buffer, most) in [("94KB", 0.8), ("375KB", 0.79), ("1.5MB", 0.75)] {
+fn cubic_keeps_more_than_its_part_and_leaves_us_a_fifth() {
+    for (buffer, most) in [("94KB", 0.78), ("375KB", 0.72), ("1.5MB", 0.74)] {
         let mut parts = Vec::new();
         for seed in 1..=6 {
             let path = format!("clean,buffer={buffer}");
             let results = seeded(&path, 60, seed, vec![Flow::default(), Flow::of(Control::Cubic)]);
             let part = part_of_the_last(&results, 10, 60);
             at_least(&format!("CUBIC's part with {buffer}"), part, 0.45, &results);
-            at_most(&format!("CUBIC's part with {buffer}"), part, 0.83, &results);
+            at_most(&format!("CUBIC's part with {buffer}"), part, 0.8, &results);
             at_least("share", results.share(s(5), s(60)), 0.97, &results);
             parts.push(part);
         }
