@@ -13,9 +13,9 @@ use pcc_net::shown;
 use pcc_net::tls::Trust;
 use pcc_net::url::Url;
 use pcc_quic::transport::Windows;
-use pcc_tunnel::{Event, Forward, Port, Refused, Tunnel, Way, local_port, serve_port};
+use pcc_tunnel::{Event, Forward, Port, Refused, StdioError, Target, Tunnel, Way, carry_stdio, local_port, serve_port};
 use serde_json::{Value, json};
-use std::io::{Write, stdout};
+use std::io::{ErrorKind, Write, stdout};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,6 +28,8 @@ Examples, with the address and the token that `pcc serve --tunnel` prints:
       then: ssh -p 2222 localhost
   PCC_TOKEN=… pcc tunnel -D 1080 'https://host:4433/#sha256=…'
       then: curl --socks5-hostname localhost:1080 http://intranet.example.org/
+  ssh -o ProxyCommand=\"pcc tunnel --stdio %h:%p 'https://host:4433/#sha256=…'\" db.example.org
+      with the token in PCC_TOKEN
 
 Exit codes: 0 ended by Ctrl-C or SIGTERM, 1 error, 2 misused, 5 server unreachable";
 
@@ -49,6 +51,10 @@ pub(crate) struct Args {
     /// Speak SOCKS5 at this local port; the server resolves names; may be repeated
     #[arg(short = 'D', long = "dynamic", value_name = "[ADDRESS:]PORT", value_parser = local_port, group = "port")]
     dynamic: Vec<SocketAddr>,
+
+    /// Lead standard input and output to HOST:PORT, as ssh's ProxyCommand, until HOST closes the connection
+    #[arg(long, value_name = "HOST:PORT", group = "port", conflicts_with_all = ["local", "dynamic", "json"])]
+    stdio: Option<Target>,
 
     #[command(flatten)]
     token: TokenArgs,
@@ -112,11 +118,33 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     }
     let ended = tokio::select! {
         refused = kept => Err(told(refused)),
+        carried = carry(&tunnel, args.stdio.as_ref()) => carried,
         _ = interrupt.heard() => Ok(()),
     };
     tunnel.close().await;
     paths.save();
     ended
+}
+
+/// Carries standard input and output, if that was asked for.
+async fn carry(tunnel: &Tunnel, to: Option<&Target>) -> anyhow::Result<()> {
+    match to {
+        Some(to) => stdio_end(carry_stdio(tunnel, to).await, told),
+        None => core::future::pending().await,
+    }
+}
+
+/// How a command ends whose standard input and output were carried.
+pub(crate) fn stdio_end(
+    carried: Result<(), StdioError>,
+    told: impl FnOnce(Refused) -> anyhow::Error,
+) -> anyhow::Result<()> {
+    match carried {
+        Err(StdioError::Refused(refused)) => Err(told(refused)),
+        // The program at this end has ended.
+        Err(StdioError::Broken(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        carried => carried.context("the session broke off"),
+    }
 }
 
 fn told(refused: Refused) -> anyhow::Error {

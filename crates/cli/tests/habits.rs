@@ -69,7 +69,7 @@ const REFUSED: &[(&[&str], i32, &str)] = &[
     (&["get", "https://127.0.0.1:9/", "--ca", "empty"], 1, "from empty: no certificate in PEM form"),
     (&["perf", "-c", "127.0.0.1", "-n", "0"], 2, "a test moves some bytes"),
     (&["serve", "--writable", "--token-file", "nowhere"], 2, "could not read the token from nowhere"),
-    (&["tunnel", "https://127.0.0.1:9/"], 2, "<--local <[ADDRESS:]PORT:HOST:PORT>|--dynamic <[ADDRESS:]PORT>>"),
+    (&["tunnel", "https://127.0.0.1:9/"], 2, "--stdio <HOST:PORT>>"),
     (
         &["tunnel", "-D", "0", "https://127.0.0.1:9/", "--token-file", "nowhere"],
         2,

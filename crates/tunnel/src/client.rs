@@ -141,7 +141,7 @@ impl fmt::Debug for Tunnel {
 }
 
 /// A tunnel that is open.
-pub(crate) struct Opened(RequestStream);
+pub(crate) struct Opened(pub(crate) RequestStream);
 
 /// Makes the connection again.
 struct Keeper {

@@ -10,6 +10,7 @@
 //! | [`Event`] | what happens, for whoever runs it |
 //! | [`socks`] | SOCKS5's messages (RFC 1928) |
 //! | [`serve_port`] | accepts at a local port |
+//! | [`carry_stdio`] | one tunnel over standard input and output |
 //!
 //! A tunnel holds at most [`CHUNK`] bytes in each direction, besides the windows of QUIC and the buffers of TCP: the next bytes
 //! are read when the last ones are written.
@@ -22,6 +23,7 @@ mod local;
 mod pump;
 mod rules;
 pub mod socks;
+mod stdio;
 mod target;
 
 pub use client::{Refused, Tunnel, Way};
@@ -31,4 +33,5 @@ pub use gate::{Done, Gate, Problem, Tried};
 pub use local::{AT_A_TIME, Port, serve_port};
 pub use pump::CHUNK;
 pub use rules::{Rule, Rules};
+pub use stdio::{StdioError, carry_stdio};
 pub use target::{Host, Target};

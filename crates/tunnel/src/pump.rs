@@ -6,9 +6,9 @@ use h3::error::{Code, StreamError};
 use pcc_quic::http3::{RecvStream, SendStream};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::net::tcp::{ReadHalf, WriteHalf};
+use tokio::net::tcp::ReadHalf;
 
 /// Bytes that a tunnel reads at a time from TCP, and holds until QUIC has taken them.
 pub const CHUNK: usize = 64 << 10;
@@ -61,9 +61,9 @@ halves!(server);
 /// Why a tunnel ended before both sides had closed it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Broken {
-    /// The TCP connection.
+    /// The TCP connection, or standard input and output in its place.
     #[error("the TCP connection broke: {0}")]
-    Tcp(#[from] io::Error),
+    Local(#[from] io::Error),
     /// The other end of the tunnel, or the path to it.
     #[error("the tunnel broke: {}", words(.0))]
     Stream(#[from] StreamError),
@@ -88,7 +88,7 @@ impl Broken {
     /// For those who know only I/O.
     pub(crate) fn into_io(self) -> io::Error {
         match self {
-            Self::Tcp(error) => error,
+            Self::Local(error) => error,
             Self::Idle(_) => io::Error::new(io::ErrorKind::TimedOut, self),
             Self::Stream(_) => io::Error::new(io::ErrorKind::ConnectionAborted, self),
         }
@@ -153,12 +153,18 @@ async fn out(mut tcp: ReadHalf<'_>, stream: &mut impl Sending, moved: &Moved) ->
     }
 }
 
-async fn back(stream: &mut impl Receiving, mut tcp: WriteHalf<'_>, moved: &Moved) -> Result<(), Broken> {
+pub(crate) async fn back(
+    stream: &mut impl Receiving,
+    mut to: impl AsyncWrite + Unpin,
+    moved: &Moved,
+) -> Result<(), Broken> {
     while let Some(bytes) = stream.next().await? {
-        tcp.write_all(&bytes).await?;
+        to.write_all(&bytes).await?;
+        // Standard output keeps what has no end of a line.
+        to.flush().await?;
         moved.received.fetch_add(bytes.len() as u64, Ordering::Relaxed);
     }
-    match tcp.shutdown().await {
+    match to.shutdown().await {
         // The peer has closed, and has all that it wanted.
         Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
         ended => Ok(ended?),
