@@ -29,9 +29,9 @@ const STACK: [&str; 19] = [
 ];
 
 /// Commands that are not `pcc perf`, and what only they or PCC use: files and directories.
-pub(crate) const APART: [&str; 17] = [
+pub(crate) const APART: [&str; 18] = [
     "choice", "display", "doctor", "emulate", "get", "kernel", "marks", "moved", "put", "relay", "remote", "send",
-    "serve", "session", "shell", "telling", "utility",
+    "serve", "session", "shell", "ssh", "telling", "utility",
 ];
 
 /// The part of the common ground that PCC alone uses.

@@ -30,6 +30,8 @@ mod serve;
 mod session;
 #[cfg(target_os = "linux")]
 mod shell;
+#[cfg(unix)]
+mod ssh;
 mod telling;
 mod token;
 mod tunnel;
@@ -69,6 +71,8 @@ enum Command {
     Put(Box<put::Args>),
     Send(send::Args),
     Relay(relay::Args),
+    #[cfg(unix)]
+    Ssh(Box<ssh::Args>),
     Tunnel(Box<tunnel::Args>),
     Doctor(doctor::Args),
     Perf(Box<perf::Args>),
@@ -96,6 +100,8 @@ impl Command {
             Self::Get(_) | Self::Put(_) | Self::Tunnel(_) | Self::Doctor(_) | Self::Record(_) => {
                 Builder::new_current_thread()
             }
+            #[cfg(unix)]
+            Self::Ssh(_) => Builder::new_current_thread(),
             Self::Perf(args) if args.is_client() => Builder::new_current_thread(),
             _ => Builder::new_multi_thread(),
         }
@@ -135,6 +141,8 @@ fn main() -> ExitCode {
             Command::Put(args) => put::run(*args).await,
             Command::Send(args) => send::run(args).await,
             Command::Relay(args) => relay::run(args).await,
+            #[cfg(unix)]
+            Command::Ssh(args) => ssh::run(*args).await,
             Command::Tunnel(args) => tunnel::run(*args).await,
             Command::Doctor(args) => doctor::run(args).await,
             Command::Perf(args) => perf::run(*args).await,

@@ -27,9 +27,23 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Over ssh")]
 pub(crate) struct RemoteArgs {
+    #[command(flatten)]
+    far: FarArgs,
+
+    /// Move the data through ssh's own connection, where a firewall blocks UDP; no faster than ssh
+    ///
+    /// TCP decides about the rate there, so that PCC does not, unless -C or --utility asks for it.
+    #[arg(long)]
+    over_ssh: bool,
+}
+
+/// How the far side is started.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Over ssh")]
+pub(crate) struct FarArgs {
     /// The command that reaches the other computer, with its options, for example 'ssh -p 2222'
     #[arg(short = 'e', long, alias = "rsh", value_name = "COMMAND", default_value = "ssh")]
-    ssh: Ssh,
+    pub(crate) ssh: Ssh,
 
     /// What `pcc` is called on the other computer; a shell there takes it [default: `pcc` in PATH, ~/.local/bin, ~/.cargo/bin or
     /// /usr/local/bin]
@@ -40,13 +54,7 @@ pub(crate) struct RemoteArgs {
     ///
     /// The default is mosh's range, which is open wherever mosh works.
     #[arg(long, value_name = "PORTS", default_value_t)]
-    port_range: Ports,
-
-    /// Move the data through ssh's own connection, where a firewall blocks UDP; no faster than ssh
-    ///
-    /// TCP decides about the rate there, so that PCC does not, unless -C or --utility asks for it.
-    #[arg(long)]
-    over_ssh: bool,
+    pub(crate) port_range: Ports,
 }
 
 /// How the far side is started: [`serve_once`] is what it does.
@@ -55,26 +63,39 @@ const FAR_SIDE: &str = "serve --once-over-ssh";
 impl RemoteArgs {
     /// Has ssh start the far side.
     pub(crate) async fn reach(&self, remote: &Remote, wish: Wish, patience: Duration) -> anyhow::Result<Reached> {
-        let route = Route {
-            ssh: self.ssh.clone(),
-            program: self.program(),
-            arguments: FAR_SIDE.to_owned(),
-            ports: self.port_range,
-            through_ssh: self.over_ssh,
-            patience,
-        };
-        pcc_remote::reach(&route, remote, wish).await.map_err(|error| self.explained(error, remote))
-    }
-
-    /// The user's name for `pcc` there; an empty variable is none.
-    fn program(&self) -> Option<String> {
-        self.remote_pcc.clone().filter(|program| !program.trim().is_empty())
+        self.far.reach(remote, wish, patience, if self.over_ssh { Over::Ssh } else { Over::Udp }).await
     }
 
     /// The transport to that place.
     pub(crate) fn over(&self, place: &Place) -> Reach {
         let by_ssh = matches!(place, Place::Remote(_));
         Reach { over: if self.over_ssh && by_ssh { Over::Ssh } else { Over::Udp }, by_ssh }
+    }
+}
+
+impl FarArgs {
+    /// Has ssh start the far side.
+    pub(crate) async fn reach(
+        &self,
+        remote: &Remote,
+        wish: Wish,
+        patience: Duration,
+        over: Over,
+    ) -> anyhow::Result<Reached> {
+        let route = Route {
+            ssh: self.ssh.clone(),
+            program: self.program(),
+            arguments: FAR_SIDE.to_owned(),
+            ports: self.port_range,
+            through_ssh: over == Over::Ssh,
+            patience,
+        };
+        pcc_remote::reach(&route, remote, wish).await.map_err(|error| self.explained(error, remote))
+    }
+
+    /// The user's name for `pcc` there; an empty variable is none.
+    pub(crate) fn program(&self) -> Option<String> {
+        self.remote_pcc.clone().filter(|program| !program.trim().is_empty())
     }
 
     /// With the options that help.
@@ -120,14 +141,18 @@ fn of_port(remote: &Remote) -> String {
 
 /// Ends the far side, and says what an error of the transfer means here.
 pub(crate) async fn end<T>(reached: Reached, outcome: anyhow::Result<T>) -> anyhow::Result<T> {
-    let outcome = outcome.map_err(|error| match error.downcast_ref().and_then(|error| reached.blocked(error)) {
-        Some(blocked) => {
-            error.context(format!("{blocked}, name ports that are open with --port-range, or add --over-ssh"))
-        }
-        None => error,
-    });
+    let remedy = "name ports that are open with --port-range, or add --over-ssh";
+    let outcome = outcome.map_err(|error| blocked(&reached, error, remedy));
     reached.end().await;
     outcome
+}
+
+/// The error, as one of a firewall where ssh reaches the host and UDP does not, with a remedy beside opening it.
+pub(crate) fn blocked(reached: &Reached, error: anyhow::Error, remedy: &str) -> anyhow::Error {
+    match error.downcast_ref().and_then(|error| reached.blocked(error)) {
+        Some(blocked) => error.context(format!("{blocked}, {remedy}")),
+        None => error,
+    }
 }
 
 /// The far side: serves one transfer to whoever started it through ssh.

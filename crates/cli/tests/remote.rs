@@ -2,13 +2,15 @@
 //! real sshd.
 #![cfg(unix)]
 
+mod sshd;
 mod upload;
 
 use serde_json::Value;
+use sshd::Sshd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use upload::{Bench, Running, lines, said, wait_until};
+use upload::{Bench, lines, said, wait_until};
 
 /// In ssh's place: knows an alias of a host, and runs what it is told to in the directory `served`, as sshd runs it at home, and keeps what it was told, what
 /// the far side said, and that it ended.
@@ -631,39 +633,6 @@ fn a_request_of_another_kind_is_answered_in_words() {
         let told: Value = serde_json::from_slice(&far.stdout).unwrap();
         assert!(told["refused"]["reason"].as_str().unwrap().contains(words), "{told}");
         assert!(!far.status.success());
-    }
-}
-
-/// sshd on the loopback interface with keys of its own, for whoever runs the test.
-struct Sshd {
-    _process: Running,
-    ssh: String,
-}
-
-impl Sshd {
-    fn start(bench: &Bench) -> Self {
-        let file = |name: &str| bench.path(name).to_str().unwrap().to_owned();
-        for key in ["host_key", "user_key"] {
-            let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &file(key)]).output();
-            assert!(made.unwrap().status.success());
-        }
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let config = format!(
-            "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nStrictModes no\n\
-             UsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n",
-            file("host_key"),
-            file("user_key.pub")
-        );
-        std::fs::write(bench.path("config"), config).unwrap();
-        let sshd = ["/usr/sbin/sshd", "/usr/bin/sshd"].into_iter().find(|path| Path::new(path).exists());
-        let mut sshd = Command::new(sshd.expect("openssh-server is installed"));
-        let process = Running(sshd.args(["-D", "-e", "-f", &file("config")]).spawn().unwrap());
-        wait_until("sshd listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
-        let ssh = format!(
-            "ssh -F none -p {port} -i '{}' -o BatchMode=yes -o LogLevel=ERROR -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null",
-            file("user_key")
-        );
-        Self { _process: process, ssh }
     }
 }
 

@@ -62,7 +62,7 @@ pub use blocking::off_thread;
 pub use chmod::{Chmod, NoChmod};
 pub use choice::{Backup, Choice, Excluded, Listed, Look, Names, Rule, Spared, Step};
 pub use client::abreast::SIDE_BY_SIDE;
-pub use client::dialer::{dialer, keep_alive, windows_within};
+pub use client::dialer::{bear_silence, dialer, keep_alive, windows_within};
 pub use client::source::Source;
 pub use client::watch::{Missing, Silent, Started, Watch};
 pub use client::way::{Connecting, NoWay, Way};

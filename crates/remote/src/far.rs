@@ -6,15 +6,18 @@ use crate::greeting_error::GreetingError;
 use crate::ground::Ground;
 use core::hash::{BuildHasher, Hasher};
 use core::time::Duration;
-use pcc_files::serve::{self, Guests, Privacy, Server, Token, Transport, start};
+use pcc_files::bear_silence;
+use pcc_files::serve::{self, Guests, Privacy, Server, Token, Transport, Tunnels, start};
 use pcc_net::channel::Channel;
 use pcc_net::listen::Listen;
 use pcc_net::paths::Paths;
 use pcc_net::ports::Ports;
 use pcc_net::tls::Identity;
+use pcc_tunnel::Gate;
 use std::hash::RandomState;
 use std::io::{self, stdin, stdout};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -25,6 +28,9 @@ const GUESTS: usize = 8;
 /// The longest time without a connection, whatever the near side asks for. ssh tells when the near side goes in good order; this
 /// is for the times when it does not.
 const LONGEST_PATIENCE: Duration = Duration::from_secs(3600);
+
+/// The longest time without data in a way to the ssh server. A shell may be silent for days, and ssh tells when it ends.
+const LONGEST_SESSION: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// What the near side may need beyond its patience: an attempt to connect that is under way at the end.
 const GRACE: Duration = Duration::from_secs(20);
@@ -68,6 +74,8 @@ pub struct Transfer {
     server: Server,
     paths: Paths,
     patience: Duration,
+    /// Whether it leads to the ssh server.
+    is_session: bool,
     /// Resolves when ssh's connection ends.
     left: oneshot::Receiver<()>,
     /// In the place of a directory that only a real upload would make.
@@ -91,7 +99,7 @@ impl Transfer {
         say(Outcome::Listening(listening))?;
         let left = pass_input_on(request.through_ssh.then_some(server.address.port()))?;
         let patience = request.patience().min(LONGEST_PATIENCE) + GRACE;
-        Ok(Self { server, paths, patience, left, _empty: empty })
+        Ok(Self { server, paths, patience, is_session: request.wish == Wish::Ssh, left, _empty: empty })
     }
 
     /// Serves until ssh's connection ends, or nobody has been connected for as long as the near side tries to come back.
@@ -101,8 +109,10 @@ impl Transfer {
             _ = &mut self.left => {}
             () = abandoned => {}
         }
-        // What is under way may outlive ssh's connection.
-        self.server.finish().await;
+        // A transfer that is under way may outlive ssh's connection, and a session does not.
+        if !self.is_session {
+            self.server.finish().await;
+        }
         self.paths.save();
     }
 }
@@ -161,10 +171,15 @@ impl Started {
     }
 
     fn attempt(request: &Request, options: &Options) -> Result<Self, FarError> {
-        let (ground, empty) = match &request.wish {
-            Wish::Get(path) => (Ground::to_read(path)?, None),
-            Wish::Put(path) => (Ground::to_write(path)?, None),
-            Wish::Look(path) => Ground::to_compare(path)?,
+        let ssh_server = ssh_server(std::env::var("SSH_CONNECTION").ok().as_deref());
+        let (ground, empty, led_to) = match &request.wish {
+            Wish::Get(path) => (Ground::to_read(path)?, None, None),
+            Wish::Put(path) => (Ground::to_write(path)?, None, None),
+            Wish::Look(path) => Ground::to_compare(path).map(|(ground, empty)| (ground, empty, None))?,
+            Wish::Ssh => {
+                let (ground, empty) = Ground::nothing()?;
+                (ground, Some(empty), Some(ssh_server.ok_or(FarError::NoSshServer)?))
+            }
         };
         let listen =
             if request.through_ssh { SocketAddr::from((Ipv4Addr::LOCALHOST, 0)) } else { free(request.ports)? };
@@ -172,21 +187,24 @@ impl Started {
         let (_, secret) = Token::generate()?;
         let is_upload = matches!(request.wish, Wish::Put(_));
         let carrier = if request.through_ssh { Carrier::Ssh } else { Carrier::Udp(options.paths.clone()) };
+        let transport = (options.transport)(&carrier);
         let server = start(serve::Options {
             privacy: Privacy::below(&secret),
             token: is_upload.then_some(token),
             may_delete: true,
             same_user: true,
-            transport: (options.transport)(&carrier),
+            transport: if led_to.is_some() { patient(transport, request.patience()) } else { transport },
+            tunnels: led_to.map(|to| tunnels(token, to)).transpose()?,
             guests: Guests::new(GUESTS, GUESTS),
             ..serve::Options::new(ground.root, listen, Identity::generate()?)
         })?;
         let listening = Listening {
             port: server.address.port(),
-            address: address_of_ssh(std::env::var("SSH_CONNECTION").ok().as_deref()),
+            address: ssh_server.map(|server| server.ip().to_string()),
             fingerprint: server.fingerprint.to_string(),
             secret,
-            token: is_upload.then_some(token_text),
+            token: (is_upload || led_to.is_some()).then_some(token_text),
+            ssh_server: led_to,
             file: ground.file,
             name: ground.name,
             matches: ground.matches,
@@ -204,10 +222,27 @@ fn free(ports: Ports) -> Result<SocketAddr, FarError> {
     Ok(SocketAddr::new(everywhere.ip(), port))
 }
 
-/// This computer's address in `SSH_CONNECTION`: the client's address and port, and then the server's.
-fn address_of_ssh(connection: Option<&str>) -> Option<String> {
-    let address = connection?.split(' ').nth(2)?;
-    address.parse::<std::net::IpAddr>().is_ok().then(|| address.to_owned())
+/// Where the ssh server listens, by `SSH_CONNECTION`: the client's address and port, and then the server's.
+fn ssh_server(connection: Option<&str>) -> Option<SocketAddr> {
+    let mut words = connection?.split(' ').skip(2);
+    let address: IpAddr = words.next()?.parse().ok()?;
+    let port = words.next()?.parse().ok().filter(|port| *port != 0)?;
+    Some((address.to_canonical(), port).into())
+}
+
+/// Ways to the ssh server for those who have the token, and to nothing else.
+fn tunnels(token: Token, to: SocketAddr) -> Result<Tunnels, FarError> {
+    let rule = to.to_string().parse().map_err(|_| FarError::NoSshServer)?;
+    Ok(Tunnels { token, gate: Gate::new([rule].into_iter().collect(), GUESTS as u32, LONGEST_SESSION) })
+}
+
+/// The same transport, which bears silence for so long: ssh cannot go on over another connection.
+fn patient(transport: Transport, silence: Duration) -> Transport {
+    Arc::new(move |address, windows| {
+        let mut config = transport(address, windows);
+        bear_silence(&mut config, silence.min(LONGEST_PATIENCE));
+        config
+    })
 }
 
 #[cfg(test)]
@@ -224,11 +259,13 @@ mod tests {
     }
 
     #[test]
-    fn the_address_is_the_one_that_ssh_came_to() {
-        assert_eq!(address_of_ssh(Some("10.0.0.1 50000 10.0.0.2 22")).as_deref(), Some("10.0.0.2"));
-        assert_eq!(address_of_ssh(Some("::1 1 fe80::1 22")).as_deref(), Some("fe80::1"));
-        for none in [None, Some(""), Some("UNKNOWN 65535 UNKNOWN 65535")] {
-            assert_eq!(address_of_ssh(none), None);
+    fn the_ssh_server_is_the_one_that_ssh_came_to() {
+        let told = |connection| ssh_server(connection).map(|server| server.to_string());
+        assert_eq!(told(Some("10.0.0.1 50000 10.0.0.2 22")).as_deref(), Some("10.0.0.2:22"));
+        assert_eq!(told(Some("::1 1 fe80::1 2222")).as_deref(), Some("[fe80::1]:2222"));
+        assert_eq!(told(Some("::1 1 ::ffff:10.0.0.2 22")).as_deref(), Some("10.0.0.2:22"));
+        for none in [None, Some(""), Some("UNKNOWN 65535 UNKNOWN 65535"), Some("::1 1 ::1"), Some("::1 1 ::1 0")] {
+            assert_eq!(told(none), None, "{none:?}");
         }
     }
 }

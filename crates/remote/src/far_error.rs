@@ -74,6 +74,9 @@ pub enum FarError {
     /// There is no place for an empty directory.
     #[error("could not make a temporary directory")]
     NoTemporary(#[source] io::Error),
+    /// sshd did not say where it listens.
+    #[error("does not know where its ssh server listens, since ssh set no SSH_CONNECTION")]
+    NoSshServer,
     /// The server does not start.
     #[error(transparent)]
     Start(#[from] StartError),

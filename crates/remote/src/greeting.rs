@@ -10,6 +10,7 @@ use pcc_net::with_causes;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read, Write};
+use std::net::SocketAddr;
 
 /// Which form of the greeting this program speaks.
 pub(crate) const FORM: u32 = 1;
@@ -32,6 +33,9 @@ pub enum Wish {
     /// To compare with what an upload to this path would find.
     #[serde(rename = "look")]
     Look(String),
+    /// To be led to the ssh server that brought the wish.
+    #[serde(rename = "ssh")]
+    Ssh,
 }
 
 /// The near side's line.
@@ -81,9 +85,12 @@ pub(crate) struct Listening {
     pub(crate) fingerprint: String,
     /// The first name of each path, without which nothing can be read.
     pub(crate) secret: String,
-    /// For uploads.
+    /// For uploads, and for the way to the ssh server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) token: Option<String>,
+    /// The ssh server, as the far side reaches it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ssh_server: Option<SocketAddr>,
     /// What the path leads to, below the secret; empty for a directory.
     pub(crate) file: String,
     /// What it is called there, of use only to who wrote no name.
@@ -219,6 +226,7 @@ mod tests {
             fingerprint: "sha256=00".into(),
             secret: "s3cret".into(),
             token: Some("t0ken".into()),
+            ssh_server: None,
             file: "a".into(),
             name: "a".into(),
             matches: false,

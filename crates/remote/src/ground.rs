@@ -68,11 +68,16 @@ impl Ground {
     pub(crate) fn to_compare(written: &str) -> Result<(Self, Option<TempDir>), FarError> {
         let path = at_home(written);
         if is_directory(written) && !path.exists() {
-            let empty = tempfile::tempdir().map_err(FarError::NoTemporary)?;
-            let root = empty.path().canonicalize()?;
-            return Ok((Self { name: name_of(&path)?, ..Self::all_of(root) }, Some(empty)));
+            let (nothing, empty) = Self::nothing()?;
+            return Ok((Self { name: name_of(&path)?, ..nothing }, Some(empty)));
         }
         Ok((Self::to_write(written)?, None))
+    }
+
+    /// An empty directory, which goes when the other value does.
+    pub(crate) fn nothing() -> Result<(Self, TempDir), FarError> {
+        let empty = tempfile::tempdir().map_err(FarError::NoTemporary)?;
+        Ok((Self::all_of(empty.path().canonicalize()?), empty))
     }
 
     fn all_of(root: PathBuf) -> Self {

@@ -13,6 +13,7 @@ use pcc_net::ports::Ports;
 use pcc_net::shown;
 use pcc_net::tls::ParseFingerprintError;
 use pcc_net::url::{Peer, Url};
+use pcc_tunnel::{Host, Target};
 use std::io::{self, BufRead, BufReader};
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
 use std::sync::Arc;
@@ -43,8 +44,10 @@ pub struct Reached {
     pub url: Url,
     /// The pattern that names of that directory match, where nothing had the path's last name.
     pub pattern: Option<String>,
-    /// For uploads.
+    /// For uploads, and for the way to the ssh server.
     pub token: Option<String>,
+    /// The ssh server as the far side reaches it, if that was wished.
+    pub ssh_server: Option<Target>,
     host: String,
     ports: Ports,
     through_ssh: bool,
@@ -190,6 +193,9 @@ const GOODBYE: Duration = Duration::from_secs(2);
 /// How often to look whether ssh has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// The same where it may take days.
+const SELDOM: Duration = Duration::from_secs(1);
+
 /// How long the far side may take from the first word that ssh brings to its greeting.
 const ANSWER: Duration = Duration::from_secs(12);
 
@@ -228,9 +234,9 @@ impl Route {
 ///
 /// Errors: what ssh itself says stands on standard error.
 pub async fn reach(route: &Route, remote: &Remote, wish: Wish) -> Result<Reached, ReachError> {
-    let is_put = !matches!(wish, Wish::Get(_));
+    let (is_put, is_ssh) = (matches!(wish, Wish::Put(_) | Wish::Look(_)), wish == Wish::Ssh);
     let (far, listening) = Far::start(route, remote, wish).await?;
-    if !is_possible(remote, &listening, is_put) {
+    if !is_possible(remote, &listening, is_put) || is_ssh != listening.ssh_server.is_some() {
         return Err(ReachError::NotAsked { address: shown(&remote.address()) });
     }
     let pattern = remote.pattern().filter(|_| listening.matches).map(str::to_owned);
@@ -243,7 +249,9 @@ pub async fn reach(route: &Route, remote: &Remote, wish: Wish) -> Result<Reached
     };
     let url = url(peer, remote, &listening)?;
     let (host, ports, through_ssh) = (remote.host.clone(), route.ports, route.through_ssh);
-    Ok(Reached { url, pattern, token: listening.token, host, ports, through_ssh, far })
+    let ssh_server =
+        listening.ssh_server.map(|server| Target { host: Host::Address(server.ip()), port: server.port() });
+    Ok(Reached { url, pattern, token: listening.token, ssh_server, host, ports, through_ssh, far })
 }
 
 /// Whether the path can be that. A path that ends with a slash is no file, and an upload to a name becomes what has that name. Only a
@@ -288,6 +296,13 @@ impl Reached {
         let is_silent =
             matches!(error, DialError::NoAnswer { .. } | DialError::Refused { .. } | DialError::NoRoute { .. });
         (is_silent && !self.through_ssh).then(|| Blocked { host: shown(&self.host), ports: self.ports })
+    }
+
+    /// Resolves when ssh has ended, and the far side with it.
+    pub async fn ended(&mut self) {
+        while matches!(self.far.ssh.try_wait(), Ok(None)) {
+            tokio::time::sleep(SELDOM).await;
+        }
     }
 
     /// Ends the far side in good order.
@@ -521,6 +536,7 @@ mod tests {
             fingerprint: Fingerprint::of(b"a").to_string(),
             secret: "5ec2e7".into(),
             token: None,
+            ssh_server: None,
             file: file.into(),
             name: name.into(),
             matches: false,

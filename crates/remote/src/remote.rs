@@ -40,6 +40,13 @@ impl Remote {
     /// Errors: it is a file of this computer, or the host cannot be one.
     pub fn parse(written: &str) -> Result<Self, NotRemote> {
         let (address, path) = split(written)?;
+        Self::at(address, path)
+    }
+
+    /// `user@host` as ssh reads it, where an IPv6 address may have brackets, and a path there.
+    ///
+    /// Errors: the host cannot be one.
+    pub fn at(address: &str, path: &str) -> Result<Self, NotRemote> {
         let (user, host) = match address.rsplit_once('@') {
             Some((user, host)) => (Some(user), host),
             None => (None, address),

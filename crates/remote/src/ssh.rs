@@ -1,6 +1,7 @@
 //! How ssh is run.
 
 use crate::remote::Remote;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -44,6 +45,27 @@ impl std::str::FromStr for Ssh {
 impl Ssh {
     pub(crate) fn program(&self) -> &str {
         &self.program
+    }
+
+    /// The same command with further options.
+    pub fn with(mut self, options: impl IntoIterator<Item = String>) -> Self {
+        self.options.extend(options);
+        self
+    }
+
+    /// The command as a shell takes it.
+    pub fn for_shell(&self) -> Result<String, NoSsh> {
+        let words = core::iter::once(&self.program).chain(&self.options).map(String::as_str);
+        shlex::try_join(words).map_err(|_| NoSsh::Quote(self.written.clone()))
+    }
+
+    /// Runs ssh itself, with these words of a user, over the connection that the shell's command `proxy` is.
+    pub fn over(&self, proxy: &str, words: &[OsString]) -> Command {
+        let mut command = Command::new(&self.program);
+        // The first one of each counts. A connection that exists already is another one than `proxy`.
+        command.args(["-o", "ControlPath=none", "-o", "ProxyUseFdpass=no", "-o", &format!("ProxyCommand={proxy}")]);
+        command.args(&self.options).args(words);
+        command
     }
 
     /// Runs that command on the far side. What it is to do goes through its standard input.

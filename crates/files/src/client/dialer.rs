@@ -21,6 +21,12 @@ pub fn keep_alive(transport: &mut TransportConfig) {
     transport.keep_alive_interval(Some(KEEP_ALIVE)).max_idle_timeout(Some(idle));
 }
 
+/// Has a connection outlive silence of this length, on paths that are dead for minutes. It is for what cannot go on over another
+/// connection. Both ends must do it.
+pub fn bear_silence(transport: &mut TransportConfig, silence: Duration) {
+    transport.max_idle_timeout(noq::IdleTimeout::try_from(silence).ok());
+}
+
 /// Connects as downloads do.
 pub fn dialer(trust: Trust, transport: impl Into<Transport>) -> Dialer {
     Dialer {
