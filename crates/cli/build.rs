@@ -41,6 +41,8 @@ fn main() -> std::io::Result<()> {
     }
     let commit = commit::of_build(&root, &variable("PROFILE"), &variable(commit::NAMED));
     println!("cargo::rustc-env=PCC_COMMIT={commit}");
+    let told = if commit.is_empty() { String::new() } else { format!(", commit {commit}") };
+    println!("cargo::rustc-env=PCC_OF_COMMIT={told}");
     println!("cargo::rustc-env=PCC_STACK={}", stack::hash(&root, &how)?.unwrap_or_default());
     Ok(())
 }

@@ -55,9 +55,23 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// The name of this tool.
 const TOOL: &str = "pcc";
 
+/// The version, and what else of this program somebody needs who is told of a fault.
+const LONG_VERSION: &str = {
+    macro_rules! version {
+        ($kernel:literal) => {
+            concat!(env!("CARGO_PKG_VERSION"), env!("PCC_OF_COMMIT"), "\nPCC for the kernel: ", $kernel)
+        };
+    }
+    #[cfg(target_os = "linux")]
+    const HAS_OBJECT: bool = pcc_bpf::object::is_built_in();
+    #[cfg(not(target_os = "linux"))]
+    const HAS_OBJECT: bool = false;
+    if HAS_OBJECT { version!("built in") } else { version!("not built in") }
+};
+
 /// Moves and measures data over lossy, long or shallow-buffered paths at full speed.
 #[derive(Parser, Debug)]
-#[command(name = TOOL, version, propagate_version = true)]
+#[command(name = TOOL, version, long_version = LONG_VERSION, propagate_version = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -101,3 +101,15 @@ fn commands_that_left_say_where_they_went() {
         assert_eq!((done.status.code(), said.as_str(), done.stdout.len()), (Some(2), words, 0), "{arguments:?}");
     }
 }
+
+#[test]
+fn the_version_says_what_is_built_in() {
+    let said = |word| String::from_utf8(pcc(&[word]).output().unwrap().stdout).unwrap();
+    let version = format!("pcc {}", env!("CARGO_PKG_VERSION"));
+    assert_eq!(said("-V"), format!("{version}\n"));
+    assert!(
+        said("--version").starts_with(&version) && said("--version").contains("\nPCC for the kernel: "),
+        "{}",
+        said("--version")
+    );
+}
