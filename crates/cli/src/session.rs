@@ -10,15 +10,14 @@ use crate::keep::KeepArgs;
 use crate::log::LogArgs;
 use crate::remote::Place;
 use crate::sender::SenderArgs;
+use crate::via::ViaArgs;
 use anyhow::anyhow;
 use core::time::Duration;
 use pcc::units::Rate;
 use pcc_files::{Source, Way, dialer, windows_within};
-use pcc_net::dial::Dialer;
 use pcc_net::paths::Paths;
 use pcc_net::tls::Trust;
 use pcc_net::url::{Peer, Url};
-use pcc_net::via::{self, Interface};
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -58,13 +57,8 @@ pub(crate) struct SessionArgs {
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
 
-    /// Send and receive by this interface, for example wlan0; given several times, by all of them at once
-    ///
-    /// One transfer then has the networks' rates together, with PCC deciding for each network by itself. It goes on without a pause of
-    /// more than a second when one of them fails, and uses that one again when it is back. At most 4 interfaces; Linux; UDP only.
-    /// The server needs to be `pcc serve`, of a version that knows several networks: docs/ways.md.
-    #[arg(long, value_name = "INTERFACE")]
-    via: Vec<Interface>,
+    #[command(flatten)]
+    via: ViaArgs,
 
     /// Write one JSON object a line to standard output
     #[arg(long)]
@@ -122,14 +116,14 @@ struct AlwaysOn {
 impl SessionArgs {
     /// Errors: an option was asked for that other tools have.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        via::check(&self.via).map_err(|error| misuse!("--via: {error}"))?;
+        self.via.check()?;
         self.habits.answer().or_else(|| self.keep.answer()).map_or(Ok(()), |answer| Err(misuse!(answer)))
     }
 
     /// Errors: interfaces are named, and the way there has none.
     pub(crate) fn suits(&self, place: &Place, reach: Reach) -> anyhow::Result<()> {
         match (place, reach.over) {
-            _ if self.via.is_empty() => Ok(()),
+            _ if !self.via.is_given() => Ok(()),
             (Place::Code(_), _) => Err(misuse!(
                 "--via is for URLs and user@host:path: a code finds its own ways between the two computers"
             )),
@@ -164,15 +158,14 @@ impl SessionArgs {
     fn source(&self, url: &Url, reach: Reach, display: &Arc<Display>, paths: &Paths) -> anyhow::Result<Source> {
         let trust = Trust::of(url.pin, self.ca.as_deref());
         let mut sender = self.sender.clone();
-        let (limit, networks) = (self.limit(), self.via.len().max(1));
-        // Each network has a controller of its own.
-        sender.limit = limit.map(|limit| limit * (1.0 / networks as f64));
+        let limit = self.limit();
+        sender.limit = self.via.part_of(limit);
         let windows = windows_within(limit);
         let algorithm = match reach.over {
             Over::Udp => sender.algorithm(None)?,
             Over::Ssh => sender.algorithm_within_ssh()?,
         };
-        let dialer = Dialer { via: self.via.clone(), ..dialer(trust, sender.transport(algorithm, windows, paths)) };
+        let dialer = self.via.dialer(dialer(trust, sender.transport(algorithm, windows, paths)));
         Ok(Source::new(dialer, url.peer.clone(), self.give_up, display.clone())
             .within(windows)
             .keeping(self.keep.keeps(reach.by_ssh))
@@ -188,9 +181,8 @@ impl SessionArgs {
         work: impl AsyncFnOnce(&Source) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let paths = match reach.over {
-            // Memories are by the address there, and not by the interface here.
-            Over::Udp if self.via.is_empty() => self.sender.paths(),
-            Over::Udp | Over::Ssh => Paths::none(),
+            Over::Udp => self.via.paths(&self.sender),
+            Over::Ssh => Paths::none(),
         };
         let source = self.source(url, reach, display, &paths)?;
         let outcome = Self::work(source, display, work).await;
