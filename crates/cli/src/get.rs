@@ -30,6 +30,8 @@ Examples, with the address that `pcc serve` prints:
       as it comes
   pcc get 'https://host:4433/a#sha256=…' 'https://host:4433/b#sha256=…' dir/
       one after the other, into ./dir
+  pcc get 'https://host:4433/big.iso#sha256=…' --via wlan0 --via wwan0
+      over two networks at once
   pcc get https://example.org/big.iso
       from any HTTP/3 server, at port 443
   pcc get kmfm-eb2v-fbhr-85jy
@@ -129,6 +131,7 @@ impl Download<'_> {
     /// Downloads it, from a server that ssh starts first if need be.
     async fn fetch(&self, from: &remote::Place, display: &Arc<Display>) -> anyhow::Result<()> {
         let (written, one_of_several, over) = (from.written(), !self.is_one, self.args.remote.over(from));
+        self.args.session.suits(from, over)?;
         match from {
             remote::Place::Url(url) => {
                 let asked = Asked { written, url, is_content: get::is_directory(url), one_of_several };

@@ -36,6 +36,7 @@ mod telling;
 mod token;
 mod tunnel;
 mod utility;
+mod via;
 mod whole_file;
 mod wrapped;
 mod written_url;

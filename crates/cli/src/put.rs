@@ -26,6 +26,8 @@ Examples, with the address and the token that `pcc serve --writable` prints:
       a whole directory, to /logs/
   pcc put a b logs 'https://host:4433/#sha256=…'
       one after the other
+  pcc put big.iso 'https://host:4433/#sha256=…' --via wlan0 --via wwan0
+      over two networks at once
   tar c . | pcc put - 'https://host:4433/backup.tar#sha256=…'
       as it comes
   pcc put big.iso me@host:isos/
@@ -104,6 +106,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
 
 /// Uploads it, to a server that ssh starts first if need be.
 async fn send(args: &Args, path: &Path, choice: &Choice, display: &Arc<Display>) -> anyhow::Result<()> {
+    args.session.suits(&args.to, args.remote.over(&args.to))?;
     match &args.to {
         remote::Place::Url(url) => {
             let missing = "an upload needs the server's token: set PCC_TOKEN or name a file with --token-file";

@@ -163,9 +163,9 @@ pub(crate) async fn serve_once(sender: &SenderArgs) -> anyhow::Result<()> {
     let transport = move |carrier: &Carrier| -> Transport {
         let (sender, algorithm) = (sender.clone(), algorithm.clone());
         match carrier.clone() {
-            Carrier::Udp(known) => {
-                Arc::new(move |address, windows| sender.transport_of(&known.resume(&algorithm, address.ip()), windows))
-            }
+            Carrier::Udp(known) => Arc::new(move |address, windows| {
+                sender.server_transport(&known.resume(&algorithm, address.ip()), windows)
+            }),
             Carrier::Ssh => {
                 let algorithm = within_ssh.clone();
                 Arc::new(move |_, windows| sender.transport_of(&algorithm, windows))

@@ -99,6 +99,16 @@ impl SenderArgs {
 }
 
 impl SenderArgs {
+    /// The transport of a server: clients may use several networks, unless that would have them go round `--limit`, which each path
+    /// has for itself.
+    pub(crate) fn server_transport(&self, algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
+        let mut transport = self.transport_of(algorithm, windows);
+        if self.limit.is_none() {
+            transport::allow_paths(&mut transport);
+        }
+        transport
+    }
+
     /// The transport of a client: it begins with what `paths` know, and notices a server that is gone.
     pub(crate) fn transport(&self, algorithm: Algorithm, windows: Windows, paths: &Paths) -> Transport {
         let (sender, paths) = (self.clone(), paths.clone());

@@ -8,7 +8,9 @@ use crate::habits::Habits;
 use crate::interrupt::Interrupt;
 use crate::keep::KeepArgs;
 use crate::log::LogArgs;
+use crate::remote::Place;
 use crate::sender::SenderArgs;
+use crate::via::ViaArgs;
 use anyhow::anyhow;
 use core::time::Duration;
 use pcc::units::Rate;
@@ -54,6 +56,9 @@ pub(crate) struct SessionArgs {
     /// Trust the certificate authorities in this PEM file; a URL that names the certificate needs none
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
+
+    #[command(flatten)]
+    via: ViaArgs,
 
     /// Write one JSON object a line to standard output
     #[arg(long)]
@@ -111,7 +116,22 @@ struct AlwaysOn {
 impl SessionArgs {
     /// Errors: an option was asked for that other tools have.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
+        self.via.check()?;
         self.habits.answer().or_else(|| self.keep.answer()).map_or(Ok(()), |answer| Err(misuse!(answer)))
+    }
+
+    /// Errors: interfaces are named, and the way there has none.
+    pub(crate) fn suits(&self, place: &Place, reach: Reach) -> anyhow::Result<()> {
+        match (place, reach.over) {
+            _ if !self.via.is_given() => Ok(()),
+            (Place::Code(_), _) => Err(misuse!(
+                "--via is for URLs and user@host:path: a code finds its own ways between the two computers"
+            )),
+            (_, Over::Ssh) => {
+                Err(misuse!("--via is for UDP, and --over-ssh goes by ssh's connection: leave out one of the two"))
+            }
+            (_, Over::Udp) => Ok(()),
+        }
     }
 
     /// The same, with owners kept if that was asked for by another letter.
@@ -138,17 +158,18 @@ impl SessionArgs {
     fn source(&self, url: &Url, reach: Reach, display: &Arc<Display>, paths: &Paths) -> anyhow::Result<Source> {
         let trust = Trust::of(url.pin, self.ca.as_deref());
         let mut sender = self.sender.clone();
-        sender.limit = self.limit();
-        let windows = windows_within(sender.limit);
+        let limit = self.limit();
+        sender.limit = self.via.part_of(limit);
+        let windows = windows_within(limit);
         let algorithm = match reach.over {
             Over::Udp => sender.algorithm(None)?,
             Over::Ssh => sender.algorithm_within_ssh()?,
         };
-        let dialer = dialer(trust, sender.transport(algorithm, windows, paths));
+        let dialer = self.via.dialer(dialer(trust, sender.transport(algorithm, windows, paths)));
         Ok(Source::new(dialer, url.peer.clone(), self.give_up, display.clone())
             .within(windows)
             .keeping(self.keep.keeps(reach.by_ssh))
-            .limited_to(sender.limit))
+            .limited_to(limit))
     }
 
     /// Does `work` with the server of this URL, unless the user interrupts it.
@@ -160,7 +181,7 @@ impl SessionArgs {
         work: impl AsyncFnOnce(&Source) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let paths = match reach.over {
-            Over::Udp => self.sender.paths(),
+            Over::Udp => self.via.paths(&self.sender),
             Over::Ssh => Paths::none(),
         };
         let source = self.source(url, reach, display, &paths)?;

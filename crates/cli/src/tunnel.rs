@@ -6,6 +6,7 @@ use crate::log::LogArgs;
 use crate::say;
 use crate::sender::SenderArgs;
 use crate::token::TokenArgs;
+use crate::via::ViaArgs;
 use crate::written_url::WrittenUrl;
 use anyhow::{Context, anyhow};
 use core::time::Duration;
@@ -30,6 +31,8 @@ Examples, with the address and the token that `pcc serve --tunnel` prints:
       then: curl --socks5-hostname localhost:1080 http://intranet.example.org/
   ssh -o ProxyCommand=\"pcc tunnel --stdio %h:%p 'https://host:4433/#sha256=…'\" db.example.org
       with the token in PCC_TOKEN
+  PCC_TOKEN=… pcc tunnel -D 1080 'https://host:4433/#sha256=…' --via wlan0 --via wwan0
+      over two networks at once: what goes through it lives on when one fails
 
 Exit codes: 0 ended by Ctrl-C or SIGTERM, 1 error, 2 misused, 5 server unreachable";
 
@@ -76,6 +79,9 @@ pub(crate) struct Args {
     ca: Option<PathBuf>,
 
     #[command(flatten)]
+    via: ViaArgs,
+
+    #[command(flatten)]
     sender: SenderArgs,
 
     #[command(flatten)]
@@ -84,14 +90,17 @@ pub(crate) struct Args {
 
 /// Runs it until it is told to end.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
+    args.via.check()?;
     args.log.start();
     let token =
         args.token.token("no token: set PCC_TOKEN or use --token-file; `pcc serve --tunnel` prints the token")?;
     let interrupt = Interrupt::listen(1)?;
     let listeners = listen(&args).await?;
-    let paths = args.sender.paths();
-    let transport = args.sender.transport(args.sender.algorithm(None)?, Windows::default(), &paths);
-    let dialer = pcc_files::dialer(Trust::of(args.url.pin, args.ca.as_deref()), transport);
+    let paths = args.via.paths(&args.sender);
+    let mut sender = args.sender.clone();
+    sender.limit = args.via.part_of(sender.limit);
+    let transport = sender.transport(sender.algorithm(None)?, Windows::default(), &paths);
+    let dialer = args.via.dialer(pcc_files::dialer(Trust::of(args.url.pin, args.ca.as_deref()), transport));
     let json = args.json;
     let way = Way {
         dialer,

@@ -1,19 +1,22 @@
 //! Connects to a server: finds it, speaks to it, checks that it is the right one.
 
+mod local;
 mod refused;
 mod transport;
 
 pub use transport::Transport;
 
+use local::Local;
+
 use crate::look_up;
 use crate::tls::{self, Fingerprint, TlsError, Trust};
 use crate::url::Peer;
+use crate::via::Interface;
 use core::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use noq::{ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, TransportErrorCode};
-use pcc_quic::{PacedRuntime, socket};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -32,6 +35,8 @@ pub struct Dialer {
     pub timeout: Duration,
     /// Whether to use only addresses of one version of IP.
     pub family: Family,
+    /// The interfaces of this host to use, at a time; those that the system chooses if none is named.
+    pub via: Vec<Interface>,
 }
 
 /// Which version of IP to use.
@@ -213,6 +218,17 @@ pub enum DialError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocalError {
+    /// No interface that was named has an address of this version of IP.
+    #[error("none of the interfaces {0} has an address of {1}'s version of IP")]
+    NoInterface(String, IpAddr),
+    /// The interface is gone, or may not be used.
+    #[error("could not use the interface {interface}")]
+    Interface {
+        /// The one to send by.
+        interface: Interface,
+        /// The system's answer.
+        source: std::io::Error,
+    },
     /// The address is not this host's, or taken.
     #[error("could not use the address {address}")]
     Address {
@@ -238,7 +254,8 @@ impl DialError {
             | Self::Refused { .. }
             | Self::NoRoute { .. }
             | Self::NoAnswer { .. }
-            | Self::Handshake { .. } => true,
+            | Self::Handshake { .. }
+            | Self::Local { source: LocalError::NoInterface(..) | LocalError::Interface { .. }, .. } => true,
             Self::WrongCertificate { .. }
             | Self::Untrusted { .. }
             | Self::Full { .. }
@@ -273,11 +290,13 @@ impl Dialer {
     ///
     /// Errors: the most telling one of all addresses. A server that answers but is the wrong one ends the attempt.
     pub async fn dial(&self, peer: &Peer) -> Result<Dialed, DialError> {
+        let ways = self.ways(&self.resolve(peer).await?);
+        let ways = ways.map_err(|source| DialError::Local { peer: peer.clone(), source })?;
         let mut attempts: FuturesUnordered<_> = (0u32..)
-            .zip(self.resolve(peer).await?)
-            .map(|(place, address)| async move {
+            .zip(&ways)
+            .map(|(place, (from, address))| async move {
                 tokio::time::sleep(STAGGER * place).await;
-                self.attempts(peer, address).await
+                self.attempts(peer, from, *address).await
             })
             .collect();
         let mut told: Option<DialError> = None;
@@ -290,6 +309,26 @@ impl Dialer {
             }
         }
         Err(told.unwrap_or_else(|| self.no_address(peer)))
+    }
+
+    /// The addresses, each with all that this side may begin with there.
+    ///
+    /// Errors: no interface that was named reaches any.
+    fn ways(&self, addresses: &[SocketAddr]) -> Result<Vec<(Local, SocketAddr)>, LocalError> {
+        let (mut ways, mut told) = (Vec::new(), None);
+        for &address in addresses {
+            match Local::to(address, self.family, &self.via) {
+                Ok(found) => ways.extend(found.into_iter().map(|from| (from, address))),
+                Err(error) => told = Some(error),
+            }
+        }
+        if ways.is_empty()
+            && let Some(error) = told
+        {
+            Err(error)
+        } else {
+            Ok(ways)
+        }
     }
 
     async fn resolve(&self, peer: &Peer) -> Result<Vec<SocketAddr>, DialError> {
@@ -320,11 +359,11 @@ impl Dialer {
 
     /// One attempt, and a second one beside it if that takes long: what the first comes to counts, unless the second
     /// connects.
-    async fn attempts(&self, peer: &Peer, address: SocketAddr) -> Result<Dialed, DialError> {
-        let mut first = pin!(self.attempt(peer, address));
+    async fn attempts(&self, peer: &Peer, from: &Local, address: SocketAddr) -> Result<Dialed, DialError> {
+        let mut first = pin!(self.attempt(peer, from, address));
         let second = async {
             tokio::time::sleep(AGAIN).await;
-            self.attempt(peer, address).await
+            self.attempt(peer, from, address).await
         };
         tokio::select! {
             outcome = &mut first => outcome,
@@ -332,22 +371,25 @@ impl Dialer {
         }
     }
 
-    async fn attempt(&self, peer: &Peer, address: SocketAddr) -> Result<Dialed, DialError> {
+    async fn attempt(&self, peer: &Peer, from: &Local, address: SocketAddr) -> Result<Dialed, DialError> {
         let local = |source| DialError::Local { peer: peer.clone(), source };
         let (tls, refusal) = tls::client(&self.trust, self.alpn)?;
-        let (endpoint, warning) = open(address, self.family, self.endpoint.clone()).map_err(local)?;
+        let (endpoint, warning) = from.open(address, self.endpoint.clone()).map_err(local)?;
         let mut config = ClientConfig::new(Arc::new(tls));
-        config.transport_config(self.transport.to(address.ip()));
+        config.transport_config(from.transport(self.transport.to(address.ip())));
         let connecting = endpoint.connect_with(config, address, peer.name()).map_err(|error| local(error.into()))?;
         let outcome = tokio::select! {
             outcome = tokio::time::timeout(self.timeout, connecting) => outcome,
-            reason = refused::refused(address) => return Err(match reason.kind() {
+            reason = refused::refused(address, from.interface()) => return Err(match reason.kind() {
                 std::io::ErrorKind::ConnectionRefused => DialError::Refused { peer: peer.clone(), address },
                 _ => DialError::NoRoute { peer: peer.clone(), address, reason },
             }),
         };
         match outcome {
-            Ok(Ok(connection)) => Ok(Dialed { endpoint, connection, warning }),
+            Ok(Ok(connection)) => {
+                let warning = from.keep_paths(&connection, address).or(warning);
+                Ok(Dialed { endpoint, connection, warning })
+            }
             Ok(Err(reason)) => Err(self.explain(peer, address, reason, &refusal)),
             Err(_) => Err(DialError::NoAnswer { peer: peer.clone(), address, timeout: self.timeout }),
         }
@@ -390,18 +432,6 @@ fn is_alert(error: &ConnectionError, alert: u8) -> bool {
         ConnectionError::ConnectionClosed(close) => close.error_code == alert,
         _ => false,
     }
-}
-
-/// An endpoint that can reach `remote`, and what the user should be told of this host.
-fn open(remote: SocketAddr, family: Family, config: EndpointConfig) -> Result<(Endpoint, Option<String>), LocalError> {
-    let local = match family {
-        Family::Local(local) => local,
-        _ if remote.is_ipv6() => (Ipv6Addr::UNSPECIFIED, 0).into(),
-        _ => (Ipv4Addr::UNSPECIFIED, 0).into(),
-    };
-    let bound = socket::bind(local).map_err(|source| LocalError::Address { address: local.ip(), source })?;
-    let endpoint = Endpoint::new(config, None, bound.socket, PacedRuntime::new()?)?;
-    Ok((endpoint, bound.warning))
 }
 
 #[cfg(test)]

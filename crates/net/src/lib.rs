@@ -9,6 +9,7 @@
 //!   packets through a stream of bytes where UDP is blocked.
 //! * [`examine`](examine::examine) measures what a path to a server allows: UDP, packet sizes, ECN, HTTP/3.
 //! * [`scope`] reads link-local IPv6 addresses, [`listen`] an address to listen on, [`percent`] writes names as URLs have them.
+//! * [`via`] finds the interfaces of this host that a connection is to use.
 //! * [`throttle`] keeps an application below a rate, [`shown`](shown()) keeps text of strangers from commanding a terminal, and
 //!   [`with_causes`] tells an error with its causes.
 
@@ -29,6 +30,7 @@ pub mod throttle;
 pub mod tls;
 pub mod url;
 pub mod user_dirs;
+pub mod via;
 
 pub use look_up::look_up;
 pub use lost::why_lost;

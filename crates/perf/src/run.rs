@@ -181,6 +181,7 @@ impl Test {
             endpoint: datagram::endpoint(self.largest_datagram)?,
             timeout: dial::TIMEOUT,
             family: self.family,
+            via: Vec::new(),
         })
     }
 }

@@ -13,6 +13,8 @@ use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Rate, Timestamp};
 use std::any::Any;
 use std::hash::{BuildHasher, RandomState};
+#[cfg(feature = "patched-noq-proto")]
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -48,6 +50,20 @@ impl From<pcc::Config> for PccConfig {
 impl ControllerFactory for PccConfig {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         Box::new(PccController::new(self, now, current_mtu))
+    }
+
+    /// A further path may lead to another address than [`Self::peer`]'s: what was learnt of that one is used there.
+    #[cfg(feature = "patched-noq-proto")]
+    fn build_for(self: Arc<Self>, remote: SocketAddr, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
+        let remote = remote.ip().to_canonical();
+        let config = match &self.peer {
+            Some(peer) if peer.address.to_canonical() != remote => {
+                let peer = Some(Peer { address: remote, store: peer.store.clone() });
+                Arc::new(Self { peer, ..(*self).clone() })
+            }
+            _ => self,
+        };
+        config.build(now, current_mtu)
     }
 }
 

@@ -30,6 +30,7 @@
 //! | [`PathStore`] | the knowledge of paths that connections leave to the next ones |
 //! | [`PacedRuntime`] | when each packet leaves |
 //! | [`socket`] | how large UDP buffers must be, and what to do if the system refuses |
+//! | [`interfaces`] | how a connection uses several interfaces of this host |
 //! | [`transport`] | how large flow-control windows must be for a path |
 //! | [`http3`] | HTTP/3 over noq |
 //! | `qlog`, with the feature of that name | what happens on connections, as files |
@@ -40,6 +41,7 @@ mod fixed;
 mod fixed_window;
 mod handle;
 pub mod http3;
+pub mod interfaces;
 mod numbers;
 mod pace;
 mod paths;

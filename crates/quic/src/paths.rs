@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 /// Keeps what connections learn of their paths.
 ///
-/// It is asked once for each connection, and told once a second and when the connection ends.
+/// It is asked once for each path of a connection, and told once a second and when the connection ends.
 pub trait PathStore: fmt::Debug + Send + Sync {
     /// The knowledge of the path to this address, if it is still of use.
     fn recall(&self, peer: IpAddr) -> Option<PathMemory>;

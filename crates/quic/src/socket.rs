@@ -24,6 +24,17 @@ const ENOUGH: usize = 4 << 20;
 ///
 /// Errors: as [`UdpSocket::bind`]; buffers smaller than wished are no error but a warning.
 pub fn bind(addr: SocketAddr) -> io::Result<Bound> {
+    bind_within(addr, None)
+}
+
+/// The same for packets that come and go by one interface of this host only. Linux asks for no right for that since 5.7.
+///
+/// Errors: as [`bind`]; there is no such interface; this system cannot do so.
+pub fn bind_to_interface(addr: SocketAddr, interface: &str) -> io::Result<Bound> {
+    bind_within(addr, Some(interface))
+}
+
+fn bind_within(addr: SocketAddr, interface: Option<&str>) -> io::Result<Bound> {
     let socket = Socket::new(Domain::for_address(addr), Type::DGRAM, Some(Protocol::UDP))?;
     if addr.is_ipv6()
         && let Err(error) = socket.set_only_v6(false)
@@ -32,8 +43,25 @@ pub fn bind(addr: SocketAddr) -> io::Result<Bound> {
     }
     let receive = enlarge(&socket, Direction::Receive);
     let send = enlarge(&socket, Direction::Send);
+    if let Some(interface) = interface {
+        limit_to_interface(&socket, interface)?;
+    }
     socket.bind(&addr.into())?;
     Ok(Bound { socket: socket.into(), warning: warning(receive, send) })
+}
+
+/// Has a socket send and receive by one interface only.
+///
+/// Errors: there is no such interface; this system cannot do so.
+#[cfg(target_os = "linux")]
+pub fn limit_to_interface(socket: &impl std::os::fd::AsFd, interface: &str) -> io::Result<()> {
+    socket2::SockRef::from(socket).bind_device(Some(interface.as_bytes()))
+}
+
+/// Has a socket send and receive by one interface only: Linux can.
+#[cfg(not(target_os = "linux"))]
+pub fn limit_to_interface<S>(_: &S, _: &str) -> io::Result<()> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "only Linux limits a socket to an interface"))
 }
 
 #[derive(Clone, Copy, Debug)]

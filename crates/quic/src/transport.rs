@@ -147,6 +147,30 @@ pub fn config(algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
     config
 }
 
+/// Paths of a connection at most (draft-ietf-quic-multipath). Each has a controller, and a server tells some identifiers for each as
+/// soon as both sides allow paths.
+pub const MOST_PATHS: u8 = 4;
+
+/// How often a client asks whether a path is still there that it hears nothing of.
+const PATH_KEEP_ALIVE: Duration = Duration::from_secs(1);
+
+/// Silence after which a client gives a path up. It is opened anew: by then the network has another address for it, or none.
+const PATH_IDLE_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Lets a peer that wants to open further paths do so, up to [`MOST_PATHS`]. Connections with one path are as before.
+pub fn allow_paths(config: &mut TransportConfig) {
+    config.max_concurrent_multipath_paths(MOST_PATHS.into());
+}
+
+/// For a client of several interfaces ([`interfaces::keep_paths`](crate::interfaces::keep_paths)): it opens paths, and notices which of
+/// them live.
+pub fn use_interfaces(config: &mut TransportConfig) {
+    allow_paths(config);
+    config
+        .default_path_keep_alive_interval(Some(PATH_KEEP_ALIVE))
+        .default_path_max_idle_timeout(Some(PATH_IDLE_TIMEOUT));
+}
+
 /// PCC says how many packets an acknowledgement should tell of. A gap is told at once, as without the extension.
 #[cfg(feature = "patched-noq-proto")]
 pub fn ack_frequency() -> noq::AckFrequencyConfig {
@@ -254,12 +278,34 @@ impl SendWindow {
         else {
             return false;
         };
-        let congestion_window = connection.path_stats(PathId::ZERO).map_or(0, |path| path.cwnd);
+        let congestion_window = congestion_windows(&connection);
         let window = within(congestion_window.saturating_mul(WRITE_AHEAD).clamp(SMALLEST_SEND_WINDOW, self.largest));
         if self.set.swap(window, Ordering::Relaxed) != window {
             connection.set_send_window(window);
         }
         true
+    }
+}
+
+/// The shortest round trip of a connection's paths.
+pub fn rtt(connection: &Connection) -> Option<Duration> {
+    paths(connection).filter_map(|path| connection.rtt(path)).min()
+}
+
+/// Bytes that may be in flight over all paths together.
+fn congestion_windows(connection: &Connection) -> u64 {
+    let windows = paths(connection).filter_map(|path| connection.path_stats(path)).map(|path| path.cwnd);
+    windows.fold(0, u64::saturating_add)
+}
+
+/// The paths of a connection: the first one with noq as released, which does not say which there are.
+fn paths(connection: &Connection) -> impl Iterator<Item = PathId> {
+    #[cfg(feature = "patched-noq-proto")]
+    return connection.paths().into_iter();
+    #[cfg(not(feature = "patched-noq-proto"))]
+    {
+        let _ = connection;
+        core::iter::once(PathId::ZERO)
     }
 }
 

@@ -120,6 +120,7 @@ impl Client {
             endpoint: EndpointConfig::default(),
             timeout: dial::TIMEOUT,
             family: Family::V4,
+            via: Vec::new(),
         };
         let dialed = dialer.dial(&Peer { host: address.ip().to_string(), port: address.port() }).await?;
         let (driver, requests) = http3::client(dialed.connection.clone()).await?;

@@ -231,7 +231,7 @@ fn transport(sender: &SenderArgs, paths: &Paths, figures: Option<Metrics>) -> an
         if let Some(figures) = &figures {
             algorithm = observed(&algorithm, figures.observer());
         }
-        sender.transport_of(&algorithm, windows)
+        sender.server_transport(&algorithm, windows)
     }))
 }
 

@@ -36,6 +36,7 @@ pub fn dialer(trust: Trust, transport: impl Into<Transport>) -> Dialer {
         endpoint: EndpointConfig::default(),
         timeout: dial::TIMEOUT,
         family: Family::Any,
+        via: Vec::new(),
     }
 }
 

@@ -11,7 +11,7 @@ use anyhow::anyhow;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use h3::error::StreamError;
-use noq::{Connection, Endpoint, PathId};
+use noq::{Connection, Endpoint};
 use pcc::units::Rate;
 use pcc_net::backoff::{Backoff, random};
 use pcc_net::dial::{self, DialError, Dialed, Dialer};
@@ -209,7 +209,7 @@ impl Session {
     }
 
     pub(crate) fn rtt(&self) -> Duration {
-        self.connection.rtt(PathId::ZERO).unwrap_or_default()
+        transport::rtt(&self.connection).unwrap_or_default()
     }
 
     async fn close(&self) {

@@ -24,7 +24,7 @@ use noq_proto::crypto::{CryptoError, HmacKey};
 use pcc::units::Bytes;
 use pcc_net::tls::{self, Fingerprint, Identity};
 use pcc_quic::http3;
-use pcc_quic::transport::{self, UNSHARED_SEND_WINDOW, Windows, share_send_window};
+use pcc_quic::transport::{self, UNSHARED_SEND_WINDOW, Windows, allow_paths, share_send_window};
 use pcc_quic::{Algorithm, PacedRuntime, socket};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -79,7 +79,11 @@ impl Options {
     /// Everybody may read, and nobody may upload or delete; PCC sends; 256 connections at a time, of them 64 from one address; nobody is told
     /// of requests.
     pub fn new(root: impl Into<PathBuf>, listen: SocketAddr, identity: Identity) -> Self {
-        let transport = |_: SocketAddr, windows: &Windows| transport::config(&Algorithm::default(), windows);
+        let transport = |_: SocketAddr, windows: &Windows| {
+            let mut transport = transport::config(&Algorithm::default(), windows);
+            allow_paths(&mut transport);
+            transport
+        };
         Self {
             root: root.into(),
             listen,

@@ -148,6 +148,7 @@ impl Bench {
             endpoint: EndpointConfig::default(),
             timeout: TIMEOUT,
             family: Family::Any,
+            via: Vec::new(),
         };
         let peer = Peer { host: "127.0.0.1".to_owned(), port: self.server.address.port() };
         dialer.dial(&peer).await.ok()

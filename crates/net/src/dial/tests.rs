@@ -14,6 +14,7 @@ fn dialer(trust: Trust) -> Dialer {
         endpoint: EndpointConfig::default(),
         timeout: TIMEOUT,
         family: Family::Any,
+        via: Vec::new(),
     }
 }
 
@@ -201,4 +202,53 @@ async fn a_server_of_another_protocol_is_named() {
     let error = dialer(Trust::Pinned(identity.fingerprint())).dial(&peer).await.unwrap_err();
     assert!(matches!(error, DialError::WrongProtocol { .. }), "{error}");
     assert!(error.to_string().contains("does not speak test"), "{error}");
+}
+
+/// The loopback interface, as though it were two.
+#[cfg(target_os = "linux")]
+fn two_networks(trust: Trust) -> Dialer {
+    let lo: Interface = "lo".parse().unwrap();
+    Dialer { via: vec![lo.clone(), lo], ..dialer(trust) }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn by_two_interfaces_a_connection_has_two_paths() {
+    let identity = Identity::generate().unwrap();
+    let (server, peer) = server(&identity, &[b"test"]);
+    let mut config = noq::ServerConfig::with_crypto(Arc::new(tls::server(&identity, &[b"test"]).unwrap()));
+    let mut transport = transport::config(&Algorithm::Cubic, &Windows::default());
+    transport::allow_paths(&mut transport);
+    server.set_server_config(Some(config.transport_config(Arc::new(transport)).clone()));
+    let dialed = two_networks(Trust::Pinned(identity.fingerprint())).dial(&peer).await.unwrap();
+    assert!(!dialed.warning.unwrap_or_default().contains("network"));
+    let second = noq::PathId::from(1u8);
+    let is_heard = || dialed.connection.path_stats(second).is_some_and(|path| path.udp_rx.datagrams > 0);
+    while !is_heard() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let by = |path| dialed.connection.path(path).and_then(|path| path.local_ip().ok()).flatten();
+    let interface = |number| Some(pcc_quic::interfaces::local_ip(number, ([127, 0, 0, 1], peer.port).into()));
+    assert_eq!([by(noq::PathId::ZERO), by(second)], [interface(0), interface(1)]);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_server_of_one_path_is_used_and_told_of() {
+    let identity = Identity::generate().unwrap();
+    let (_server, peer) = server(&identity, &[b"test"]);
+    let dialed = two_networks(Trust::Pinned(identity.fingerprint())).dial(&peer).await.unwrap();
+    let warning = dialed.warning.unwrap();
+    assert!(warning.contains("one network at a time") && warning.contains("lo is used"), "{warning}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn interfaces_without_an_address_may_get_one() {
+    let v6 = std::net::SocketAddr::from(([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1], 1));
+    let named: Interface = "lo".parse().unwrap();
+    let source = LocalError::NoInterface(named.to_string(), v6.ip());
+    let error = DialError::Local { peer: local(1), source };
+    assert!(error.may_pass() && error.is_unreachable(), "{error}");
+    assert!(crate::with_causes(&error).contains("the interfaces lo has an address"), "{}", crate::with_causes(&error));
 }

@@ -85,6 +85,7 @@ impl Recorder {
             endpoint: EndpointConfig::default(),
             timeout: dial::TIMEOUT,
             family: self.family,
+            via: Vec::new(),
         };
         let dialed = tokio::select! {
             dialed = dialer.dial(&self.peer) => dialed?,

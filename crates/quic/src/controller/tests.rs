@@ -428,6 +428,29 @@ fn a_socket_that_is_full_is_no_silence_of_the_application() {
     }
 }
 
+#[cfg(feature = "patched-noq-proto")]
+#[test]
+fn a_further_path_resumes_what_is_known_of_its_own_address() {
+    let store = Arc::new(crate::RecentPaths::default());
+    let base_rtt = Duration::from_millis(30);
+    for (address, mbit) in [("192.0.2.7", 40.0), ("198.51.100.7", 20.0)] {
+        let memory = pcc::PathMemory { rate: Rate::from_mbit(mbit), base_rtt };
+        store.keep(address.parse().unwrap(), memory);
+    }
+    let peer = Some(Peer { address: "192.0.2.7".parse().unwrap(), store });
+    let config = Arc::new(PccConfig { peer, ..PccConfig::default() });
+    for (remote, mbit) in [("192.0.2.7:1", 20.0), ("[::ffff:198.51.100.7]:2", 10.0)] {
+        let now = Instant::now();
+        let built = Arc::clone(&config).build_for(remote.parse().unwrap(), now, SIZE);
+        let mut path = Path { controller: *built.into_any().downcast().unwrap(), now };
+        let sent = path.sends(0);
+        path.passes(31);
+        path.hears_of(0, sent);
+        let found = path.controller.pcc.rate().mbit();
+        assert!((found / mbit - 1.0).abs() < 0.01, "{remote}: {found} Mbit/s");
+    }
+}
+
 #[test]
 fn connection_keeps_what_it_learnt_and_next_one_resumes_it() {
     let store = Arc::new(crate::RecentPaths::default());

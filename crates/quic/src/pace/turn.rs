@@ -85,11 +85,12 @@ pub(crate) fn first() -> Option<Timestamp> {
     CURRENT.get().and_then(|turn| turn.first)
 }
 
-/// The first time that the next turn of this task asks for the time, it is `at`. The task must be woken for it.
+/// The first time that the next turn of this task asks for the time, it is `at`, or the latest of several. The task must be woken
+/// for it.
 #[cfg(any(test, target_os = "linux"))]
 pub(crate) fn begin_next_at(at: Timestamp) {
     if let Some(turn) = CURRENT.get() {
-        CURRENT.set(Some(Turn { next: Some(at), ..turn }));
+        CURRENT.set(Some(Turn { next: turn.next.max(Some(at)), ..turn }));
     }
 }
 
