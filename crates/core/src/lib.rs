@@ -25,6 +25,7 @@
 mod bursts;
 mod constants;
 pub mod control;
+mod handle;
 pub mod interval;
 pub mod monitor;
 pub mod observe;
@@ -40,6 +41,7 @@ pub mod units;
 pub mod utility;
 mod way_back;
 
+pub use crate::handle::{Handle, Wanted};
 pub use crate::path_memory::PathMemory;
 pub use crate::pcc::{Config, Pcc};
 #[doc(hidden)]

@@ -1,6 +1,5 @@
 //! PCC behind noq's congestion controller trait: translation, no decisions.
 
-use crate::handle::Handle;
 use crate::numbers::{Numbered, Numbers};
 use crate::pace::{self, Behind, Gate, LostTo, Pace, Silence};
 use crate::paths::Peer;
@@ -8,7 +7,7 @@ use crate::peer_window::PeerWindow;
 use core::time::Duration;
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use noq_proto::RttEstimator;
-use pcc::Pcc;
+use pcc::{Handle, Pcc};
 use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Rate, Timestamp};
 use std::any::Any;

@@ -29,3 +29,4 @@ mod in_flight;
 mod pacing;
 
 pub use crate::controller::PccConfig;
+pub use pcc::{self, Handle};

@@ -28,3 +28,4 @@ mod in_flight;
 mod pacing;
 
 pub use crate::controller::{PccConfig, PccController};
+pub use pcc::{self, Handle};
