@@ -205,6 +205,9 @@ impl Judge<'_> {
         let (near, near_queue) = self.losses(place, AROUND_QUEUE);
         let (lost, in_queue) = self.losses(place, AROUND);
         let policed = if lost > in_queue && !is_queued { self.policed(place) } else { None };
+        // Few losses do not show a policer, and need not where it is known, and lets as much pass as before.
+        let at_its_rate = |(all, delivered): (f64, f64)| (FULL * all..=all / FULL).contains(&delivered);
+        let is_policed = self.policer.zip(delivered).is_some_and(at_its_rate);
         let cause = if self.wait(bin) > self.long() {
             Cause::Queue
         } else if policed.is_some() {
@@ -212,6 +215,8 @@ impl Judge<'_> {
             Cause::Policer
         } else if is_full || is_queued || near > 0 && f64::from(near_queue) >= IN_QUEUE * f64::from(near) {
             Cause::Rate
+        } else if is_policed && (lost > in_queue || self.before == Cause::Policer) {
+            Cause::Policer
         } else if lost > in_queue || self.before == Cause::Loss {
             // Windows that were halved grow back, at a distance for minutes.
             Cause::Loss
