@@ -7,9 +7,9 @@ use crate::peer_window::PeerWindow;
 use core::time::Duration;
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use noq_proto::RttEstimator;
-use pcc::{Handle, Pcc};
 use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Rate, Timestamp};
+use pcc::{Handle, Pcc};
 use std::any::Any;
 use std::hash::{BuildHasher, RandomState};
 #[cfg(feature = "patched-noq-proto")]

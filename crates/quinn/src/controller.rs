@@ -2,9 +2,9 @@
 
 use crate::in_flight::InFlight;
 use crate::pacing::{Pacing, Question};
-use pcc::{Handle, Pcc};
 use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Timestamp};
+use pcc::{Handle, Pcc};
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory};
 use std::any::Any;

@@ -8,8 +8,8 @@ use noq_proto::TransportConfig;
 use pcc::observe::{Event, Observer};
 use pcc_quic::Algorithm;
 use pcc_quic::transport::{self, Windows};
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use virtual_time::{Achieved, noq_stack, quinn_stack, run};
 

@@ -4,9 +4,9 @@ use crate::in_flight::InFlight;
 use crate::pacing::Pacing;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
-use pcc::{Handle, Pcc};
 use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Timestamp};
+use pcc::{Handle, Pcc};
 use s2n_quic::provider::congestion_controller::{
     CongestionController, Endpoint, PathInfo, Publisher, RandomGenerator, RttEstimator, Timestamp as Moment,
 };
