@@ -25,7 +25,6 @@
 mod bursts;
 mod constants;
 pub mod control;
-mod handle;
 pub mod interval;
 pub mod monitor;
 pub mod observe;
@@ -41,7 +40,6 @@ pub mod units;
 pub mod utility;
 mod way_back;
 
-pub use crate::handle::{Handle, Wanted};
 pub use crate::path_memory::PathMemory;
 pub use crate::pcc::{Config, Pcc};
 #[doc(hidden)]

@@ -1,5 +1,6 @@
 //! PCC behind noq's congestion controller trait: translation, no decisions.
 
+use crate::handle::Handle;
 use crate::numbers::{Numbered, Numbers};
 use crate::pace::{self, Behind, Gate, LostTo, Pace, Silence};
 use crate::paths::Peer;
@@ -7,9 +8,9 @@ use crate::peer_window::PeerWindow;
 use core::time::Duration;
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use noq_proto::RttEstimator;
+use pcc::Pcc;
 use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Rate, Timestamp};
-use pcc::{Handle, Pcc};
 use std::any::Any;
 use std::hash::{BuildHasher, RandomState};
 #[cfg(feature = "patched-noq-proto")]

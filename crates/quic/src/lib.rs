@@ -39,6 +39,7 @@ mod algorithm;
 mod controller;
 mod fixed;
 mod fixed_window;
+mod handle;
 pub mod http3;
 pub mod interfaces;
 mod numbers;
@@ -57,9 +58,9 @@ mod udp;
 
 pub use crate::algorithm::{Algorithm, ParseAlgorithmError};
 pub use crate::controller::PccConfig;
+pub use crate::handle::Handle;
 pub use crate::paths::{KnownPath, PathStore, Peer, RecentPaths};
 pub use crate::runtime::PacedRuntime;
-pub use pcc::{self, Handle};
 
 /// The programs in the user's guide must compile.
 #[cfg(doctest)]

@@ -2,9 +2,9 @@
 
 use crate::in_flight::InFlight;
 use crate::pacing::{Pacing, Question};
+use pcc::Pcc;
 use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Timestamp};
-use pcc::{Handle, Pcc};
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory};
 use std::any::Any;
@@ -21,8 +21,6 @@ pub struct PccConfig {
     /// The packet size is quinn's, whatever is set here. Each connection varies the seed, since senders that share a path
     /// must not try rates in step. [`PccConfig::default`] draws the seed at random.
     pub core: pcc::Config,
-    /// Changes utility and law of these connections while they are open.
-    pub handle: Handle,
 }
 
 impl Default for PccConfig {
@@ -34,7 +32,7 @@ impl Default for PccConfig {
 
 impl From<pcc::Config> for PccConfig {
     fn from(core: pcc::Config) -> Self {
-        Self { core, handle: Handle::default() }
+        Self { core }
     }
 }
 
@@ -53,8 +51,6 @@ fn vary(seed: u64) -> u64 {
 #[derive(Debug)]
 struct PccController {
     config: Arc<PccConfig>,
-    /// Up to which change of the handle it is.
-    generation: u64,
     pcc: Pcc,
     in_flight: InFlight,
     pacing: Pacing,
@@ -79,7 +75,6 @@ impl PccController {
         let core = pcc::Config { seed, max_datagram_size: Bytes::new(mtu.into()), ..config.core.clone() };
         Self {
             config,
-            generation: 0,
             pcc: Pcc::new(core, Timestamp::ZERO),
             in_flight: InFlight::default(),
             pacing: Pacing::new(),
@@ -180,9 +175,6 @@ impl Controller for PccController {
             self.pcc.on_congestion_experienced(core::mem::take(&mut self.marked));
         }
         self.pcc.on_end_acks(at);
-        if let Some(wanted) = self.config.handle.news(&mut self.generation) {
-            self.pcc.steer(at, wanted.utility, wanted.law);
-        }
         if let Some(answered) = self.answered.take() {
             self.settled = answered.checked_sub(2 * self.pcc.rtt().smoothed_or_assumed());
         }

@@ -29,4 +29,3 @@ mod in_flight;
 mod pacing;
 
 pub use crate::controller::PccConfig;
-pub use pcc::{self, Handle};

@@ -4,9 +4,9 @@ use crate::in_flight::InFlight;
 use crate::pacing::Pacing;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
+use pcc::Pcc;
 use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Timestamp};
-use pcc::{Handle, Pcc};
 use s2n_quic::provider::congestion_controller::{
     CongestionController, Endpoint, PathInfo, Publisher, RandomGenerator, RttEstimator, Timestamp as Moment,
 };
@@ -20,8 +20,6 @@ pub struct PccConfig {
     /// The packet size is s2n-quic's, whatever is set here. Each path varies the seed, since senders that share a path must not
     /// try rates in step. [`PccConfig::default`] draws the seed at random.
     pub core: pcc::Config,
-    /// Changes utility and law of these connections while they are open.
-    pub handle: Handle,
 }
 
 impl Default for PccConfig {
@@ -33,7 +31,7 @@ impl Default for PccConfig {
 
 impl From<pcc::Config> for PccConfig {
     fn from(core: pcc::Config) -> Self {
-        Self { core, handle: Handle::default() }
+        Self { core }
     }
 }
 
@@ -41,7 +39,7 @@ impl Endpoint for PccConfig {
     type CongestionController = PccController;
 
     fn new_congestion_controller(&mut self, path: PathInfo<'_>) -> PccController {
-        PccController::new(self.clone(), path.max_datagram_size)
+        PccController::new(self.core.clone(), path.max_datagram_size)
     }
 }
 
@@ -57,9 +55,7 @@ fn vary(seed: u64) -> u64 {
 /// One path's sender.
 #[derive(Debug)]
 pub struct PccController {
-    config: PccConfig,
-    /// Up to which change of the handle it is.
-    generation: u64,
+    config: pcc::Config,
     pcc: Pcc,
     numbers: InFlight,
     pacing: Pacing,
@@ -83,12 +79,11 @@ pub struct PccController {
 pub struct PacketInfo(Option<u64>);
 
 impl PccController {
-    fn new(config: PccConfig, mtu: u16) -> Self {
-        let seed = vary(config.core.seed);
-        let core = pcc::Config { seed, max_datagram_size: Bytes::new(mtu.into()), ..config.core.clone() };
+    fn new(config: pcc::Config, mtu: u16) -> Self {
+        let seed = vary(config.seed);
+        let core = pcc::Config { seed, max_datagram_size: Bytes::new(mtu.into()), ..config.clone() };
         Self {
             config,
-            generation: 0,
             pcc: Pcc::new(core, Timestamp::ZERO),
             numbers: InFlight::default(),
             pacing: Pacing::default(),
@@ -206,9 +201,6 @@ impl CongestionController for PccController {
         }
         self.pcc.on_end_acks(at);
         self.tell_losses(at);
-        if let Some(wanted) = self.config.handle.news(&mut self.generation) {
-            self.pcc.steer(at, wanted.utility, wanted.law);
-        }
     }
 
     fn on_packet_lost<Pub: Publisher>(

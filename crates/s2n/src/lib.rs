@@ -28,4 +28,3 @@ mod in_flight;
 mod pacing;
 
 pub use crate::controller::{PccConfig, PccController};
-pub use pcc::{self, Handle};

@@ -1,17 +1,17 @@
-//! Changes the utility of live senders from outside.
+//! Changes the utility of live connections from outside.
 
-use crate::control::Law;
-use crate::utility::Utility;
+use pcc::control::Law;
+use pcc::utility::Utility;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Changes what connections strive for while they are open: utility, law and their parameters.
 ///
-/// An adapter's configuration holds it, and it steers every connection that was or will be made with that configuration. For a
+/// It belongs to a [`PccConfig`](crate::PccConfig), and steers every connection that was or will be made with that; for a
 /// connection of its own, give it a configuration of its own. Clones steer the same.
 ///
 /// A connection looks at a counter with each acknowledgement, and takes what changed from there on: there is no lock in
-/// the way of its packets. The rate stays what it was, and is probed from there ([`Pcc::steer`](crate::Pcc::steer)).
+/// the way of its packets. The rate stays what it was, and is probed from there ([`pcc::Pcc::steer`]).
 #[derive(Clone, Debug, Default)]
 pub struct Handle(Arc<Shared>);
 
@@ -22,13 +22,11 @@ struct Shared {
     wanted: Mutex<Option<Wanted>>,
 }
 
-/// What a [`Handle`] was asked for last.
+/// The latest request.
 #[derive(Clone, Debug)]
-pub struct Wanted {
-    /// The utility to strive for.
-    pub utility: Arc<dyn Utility>,
-    /// The law to do it by; `None` for the one that suits the utility.
-    pub law: Option<Law>,
+pub(crate) struct Wanted {
+    pub(crate) utility: Arc<dyn Utility>,
+    pub(crate) law: Option<Law>,
 }
 
 impl Handle {
@@ -45,9 +43,8 @@ impl Handle {
         self.0.generation.fetch_add(1, Ordering::Release);
     }
 
-    /// What is wanted, if that changed since generation `seen`, which is brought up to date. 0 is before every change. For an
-    /// adapter, which gives it to [`Pcc::steer`](crate::Pcc::steer); without a change it costs one load.
-    pub fn news(&self, seen: &mut u64) -> Option<Wanted> {
+    /// The changes since this generation, which is brought up to date.
+    pub(crate) fn news(&self, seen: &mut u64) -> Option<Wanted> {
         let generation = self.0.generation.load(Ordering::Acquire);
         if generation == *seen {
             return None;
@@ -66,7 +63,7 @@ mod tests {
         let (handle, mut one, mut other) = (Handle::default(), 0, 0);
         assert!(handle.news(&mut one).is_none());
         for name in ["safe", "scavenger"] {
-            handle.clone().set_utility(crate::utility::parse(name).unwrap());
+            handle.clone().set_utility(pcc::utility::parse(name).unwrap());
         }
         for seen in [&mut one, &mut other] {
             assert_eq!(handle.news(seen).map(|wanted| wanted.utility.name().to_owned()).as_deref(), Some("scavenger"));
