@@ -240,7 +240,10 @@ fn ctrl_c_ends_both_logins_and_the_far_side() {
     let here = bench.path("").display().to_string();
     let far = script(&bench, "far", &format!("#!/bin/sh\n{PCC} \"$@\"\necho over > {here}ended\n"));
     let own = ["ssh", "--ssh", &sshd.ssh, "--remote-pcc", &far, "--port-range", "20000-29999", "127.0.0.1"];
-    let mut pcc = bench.pcc(&[&own[..], &["echo begun; sleep 100"]].concat());
+    // A shell that starts tests in the background has them ignore SIGINT, and ssh leaves that so.
+    let mut pcc = Command::new("env");
+    pcc.args(["--default-signal=INT", PCC]).args(own).arg("echo begun; sleep 100").stdout(Stdio::piped());
+    pcc.env("XDG_STATE_HOME", bench.path("state")).stdin(Stdio::null()).stderr(Stdio::null());
     let mut pcc = Running(pcc.process_group(0).spawn().unwrap());
     pcc.0.stdout.as_mut().unwrap().read_exact(&mut [0; 6]).unwrap();
     kill_process_group(Pid::from_child(&pcc.0), Signal::INT).unwrap();
