@@ -149,17 +149,17 @@ python3 docs/results/queues.py target/release/pcc-lab COMMIT >docs/results/queue
 The cases say:
 
 * CUBIC loses nothing to PCC behind these queues. In the median it has as much as beside CUBIC, or more. The worst seed of four beside four
-  is 0.95.
-* PCC has less than its part beside CUBIC, unless flows have queues of their own. One beside one it has about a third of the path.
-* Four PCC beside four CUBIC lengthen the queue of PIE, DualPI2, RED and CoDel by 1 to 6 ms at the 95th percentile.
-* Eight PCC keep the queue at 8 ms behind each of them, and lose next to nothing. One seed of DualPI2 with marks loses 0.7 %.
+  is 0.90.
+* PCC has less than its part beside CUBIC, unless flows have queues of their own. One beside one it has a quarter to a third of the path.
+* Four PCC beside four CUBIC lengthen the queue of PIE, DualPI2, RED and CoDel by 1 to 7 ms at the 95th percentile.
+* Eight PCC keep the queue at 7 to 9 ms behind each of them, and lose next to nothing.
 * PCC must not say ECT(1). In the queue of scalable senders it leaves Prague an eighth of a path of 40 ms, and CUBIC as much. A tenth of
   the path is idle then. PCC with ECT(0) has half to four fifths of CUBIC's part beside Prague.
-* An upload costs a download of PCC 1 to 7 of 100 Mbit/s, one of CUBIC 5 to 34, and one of BBR 7 to 81. With an acknowledgement for
+* An upload costs a download of PCC 1 to 6 of 100 Mbit/s, one of CUBIC 5 to 34, and one of BBR 7 to 81. With an acknowledgement for
   16 packets the upload keeps 3.6 of 4 Mbit/s. PCC over QUIC asks its own receivers for about that, at this rate and RTT.
 * PCC knows the acknowledgements' queue by what its own receivers say: when an acknowledgement left. Other receivers do not (`untimed`),
-  and PCC takes that queue for its own. Its download keeps 17 to 24 Mbit/s then, with an acknowledgement for two packets, and 40 to 79 with
-  one for 16.
+  and PCC takes that queue for its own. Beside an upload of CUBIC its download keeps 11 Mbit/s then, with an acknowledgement for two
+  packets, and 25 with one for 16; beside uploads of PCC and BBR 53 to 83.
 * An upload of PCC costs the downloads of CUBIC and BBR least.
 * With FQ-CoDel on the way up an upload costs the download that acknowledges seldom next to nothing.
 
