@@ -102,9 +102,12 @@ impl TwoNetworks {
         let (one, other) = loopback::connect(&client, &server).await;
         tokio::spawn(keep_paths(one.weak_handle(), address, 2));
         let networks = Self { client: one, server: other, cut, _endpoints: [client, server] };
-        while networks.carried(1) == 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        let carried = async {
+            while networks.carried(1) == 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), carried).await.expect("the second path carries something");
         networks
     }
 

@@ -224,9 +224,12 @@ async fn by_two_interfaces_a_connection_has_two_paths() {
     assert!(!dialed.warning.unwrap_or_default().contains("network"));
     let second = noq::PathId::from(1u8);
     let is_heard = || dialed.connection.path_stats(second).is_some_and(|path| path.udp_rx.datagrams > 0);
-    while !is_heard() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let heard = async {
+        while !is_heard() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), heard).await.expect("the second path carries something");
     let by = |path| dialed.connection.path(path).and_then(|path| path.local_ip().ok()).flatten();
     let interface = |number| Some(pcc_quic::interfaces::local_ip(number, ([127, 0, 0, 1], peer.port).into()));
     assert_eq!([by(noq::PathId::ZERO), by(second)], [interface(0), interface(1)]);

@@ -8,7 +8,8 @@
 //! Senders of our kind that take each other for a rival must give way together to find out, and each hears of other losses. Between
 //! losses floors only grow: a queue that falls shows that somebody gave way. So who sees it fall gives way too, and who sees it grow
 //! while it does returns. That costs none of the window. One that gives way brings all of our kind along, and the queue drains; a
-//! rival does not follow, and the queue grows again. Source: the mode that competes with TCP of Copa (`NSDI 2018` §2.2) and Nimbus (`SIGCOMM 2022`).
+//! rival does not follow, and the queue grows again. Source: the mode that competes with TCP of Copa (`NSDI 2018` §2.2) and Nimbus
+//! (`SIGCOMM 2022`).
 
 /// CUBIC's constant C, in packets/s³, and its decrease β (RFC 9438 §4.1.2, §4.6).
 const C: f64 = 0.4;
