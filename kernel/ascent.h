@@ -258,7 +258,6 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 	seen->lost = n_above(law->pair.loss.mean, N_ZERO) &&
 		     n_above(random, n_div(law->probing.losses.random, N_TWO));
 	seen->window = n_div(n_mul(law->rate, pcc_path_rtt(law)), law->path.packet);
-	seen->most = n_div(n_mul(law->probing.most, pcc_path_rtt(law)), law->path.packet);
 	floor = pcc_rival_update(&law->probing.rival, seen);
 	if (!n_known(floor))
 		return best;

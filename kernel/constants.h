@@ -122,6 +122,7 @@
 #define RIVAL_YIELD_RTTS 0x4010000000000000ULL /* 4.0 */
 #define RIVAL_FELL 0x3feccccccccccccdULL /* 0.9 */
 #define RIVAL_ANSWERED 0x4000000000000000ULL /* 2.0 */
+#define RIVAL_DOUBLED 0x4000000000000000ULL /* 2.0 */
 
 /* crates/core/src/control/driver.rs */
 #define DRIVER_DRAIN_SHARE 0x3fe0000000000000ULL /* 0.5 */

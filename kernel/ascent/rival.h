@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
 /* Beside a sender that fills the queue until packets are lost: what such a sender
  * does, so that it leaves us our part: a floor under the rate that grows and falls as
- * CUBIC's window does, towards the most that was ever carried. A queue that falls shows that
+ * CUBIC's window does, towards twice the rate that it began at. A queue that falls shows that
  * somebody gave way: who sees that follows, and returns if it grows again.
  * crates/core/src/control/ascent/rival.rs.
  */
@@ -34,9 +34,8 @@ struct pcc_seen {
 	pcc_num since;
 	pcc_num rtt;
 	pcc_num queue;
-	/* So many packets an RTT are sent, and were carried at the most. */
+	/* So many packets an RTT are sent. */
 	pcc_num window;
-	pcc_num most;
 	/* The queue is longer than senders of our kind would keep it; it certainly is
 	 * not ours alone; packets were lost that are likelier somebody's than nobody's.
 	 */
@@ -89,7 +88,7 @@ PCC_CALL pcc_num pcc_rival_update(struct pcc_rival *rival, const struct pcc_seen
 			return N_UNKNOWN;
 		rival->extreme = seen->queue;
 		rival->has_floor = 1;
-		rival->largest = n_max(seen->most, n_mul(N_TWO, seen->window));
+		rival->largest = n_mul(RIVAL_DOUBLED, seen->window);
 		rival->low = seen->window;
 		rival->age = N_ZERO;
 		rival->yields = N_ZERO;

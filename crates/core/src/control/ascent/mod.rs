@@ -247,7 +247,6 @@ impl Ascent {
             shared: told.shared,
             lost: told.pair.loss().mean > 0.0 && forecast.random > probing.loss.random / 2.0,
             window: self.rate.bytes_per_sec() * rtt / packet,
-            most: probing.most * rtt / packet,
         })?;
         let floor = window * packet / rtt;
         let endless = Forecast { capacity: f64::MAX, half_buffer: f64::MAX / 2.0, queue: 0.0, ..*forecast };

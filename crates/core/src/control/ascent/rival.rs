@@ -2,7 +2,7 @@
 //!
 //! A sender that wants a short queue gets nothing beside one that wants a long queue. A rival is known if the queue is longer than
 //! a crowd of our kind would keep it, most of the time, and certainly not ours alone. Then a floor under the rate grows and falls
-//! as CUBIC's window does (RFC 9438 §4), towards the largest carried rate. At each loss, ours or another's, it falls as CUBIC's, and
+//! as CUBIC's window does (RFC 9438 §4), towards twice the rate that it began at. At each loss, ours or another's, it falls as CUBIC's, and
 //! yields until the queue could have drained. If the queue drains, nobody fills it, and the floor goes.
 //!
 //! Senders of our kind that take each other for a rival must give way together to find out, and each hears of other losses. Between
@@ -28,7 +28,11 @@ const YIELD_RTTS: f64 = 4.0;
 const FELL: f64 = 0.9;
 /// So many RTT after we began to give way the queue is what others make of it.
 const ANSWERED: f64 = 2.0;
-crate::shared::shared_with_c!("RIVAL_" [] C, BETA, MEMORY_RTTS, MEMORY, ENTER, LEAVE, YIELD_RTTS, FELL, ANSWERED);
+/// The floor aims at so many times the window that it began at, and grows slowest there, until a loss tells better. Where it aims at
+/// the most that was ever carried, a crowd of our kind that takes itself for a rival holds itself up: one of forty runs of 32 senders
+/// in half a BDP loses 20 % of its packets, and 5 % as the others with this (50 Mbit/s, 40 ms, starts within 10 s).
+const DOUBLED: f64 = 2.0;
+crate::shared::shared_with_c!("RIVAL_" [] C, BETA, MEMORY_RTTS, MEMORY, ENTER, LEAVE, YIELD_RTTS, FELL, ANSWERED, DOUBLED);
 
 /// A window that grows as CUBIC's. Windows in packets, times in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +79,7 @@ impl Rival {
 
     /// The floor under the rate, if there is one, in packets an RTT.
     pub(super) fn update(&mut self, seen: Seen) -> Option<f64> {
-        let Seen { since, rtt, queue, is_long, shared, lost, window, most } = seen;
+        let Seen { since, rtt, queue, is_long, shared, lost, window } = seen;
         // A known rival stays as long as the queue is long: beside a floor nobody can tell whose the queue is.
         let crowded = is_long && (shared || self.is_there());
         let weight = (since / (MEMORY_RTTS * rtt).max(MEMORY)).clamp(0.0, 1.0);
@@ -83,7 +87,7 @@ impl Rival {
         self.cubic = match self.cubic.map(|cubic| Cubic { age: cubic.age + since, ..cubic }) {
             None if self.crowded > ENTER => {
                 self.extreme = queue;
-                Some(Cubic { largest: most.max(2.0 * window), low: window, age: 0.0, yields: 0.0 })
+                Some(Cubic { largest: DOUBLED * window, low: window, age: 0.0, yields: 0.0 })
             }
             Some(_) if self.crowded < LEAVE => None,
             Some(cubic) if cubic.age < cubic.yields => {
@@ -126,8 +130,6 @@ pub(super) struct Seen {
     pub(super) lost: bool,
     /// So many packets an RTT are sent.
     pub(super) window: f64,
-    /// As many were carried at the most.
-    pub(super) most: f64,
 }
 
 #[cfg(test)]
@@ -137,7 +139,7 @@ pub(super) mod tests {
     const RTT: f64 = 0.03;
 
     fn seen(since: f64, is_long: bool, lost: bool) -> Seen {
-        Seen { since, rtt: RTT, queue: 0.01, is_long, shared: true, lost, window: 50.0, most: 100.0 }
+        Seen { since, rtt: RTT, queue: 0.01, is_long, shared: true, lost, window: 50.0 }
     }
 
     /// One that is known.
@@ -232,16 +234,6 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_floor_grows_towards_the_rate_before_the_rival() {
-        let grown = |most: f64| {
-            let mut rival = Rival::default();
-            (0..160).map(|_| rival.update(Seen { most, ..seen(RTT, true, false) })).last().flatten()
-        };
-        let (little, much) = (grown(0.0).unwrap(), grown(400.0).unwrap());
-        assert!(little < 150.0 && much > 300.0, "{little} and {much}");
-    }
-
-    #[test]
     fn a_loss_takes_three_tenths_of_the_window_and_a_fall_none() {
         // RFC 9438 §4.6. After a loss at 100 packets it begins at 70, and is at 103.2 two seconds after K.
         let k = (30.0_f64 / C).cbrt();
@@ -255,12 +247,10 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn who_begins_aims_at_twice_what_it_sends_at_least() {
-        for (most, largest) in [(0.0, 100.0), (300.0, 300.0)] {
-            let mut rival = Rival { crowded: 0.9, ..Rival::default() };
-            rival.update(Seen { most, ..seen(RTT, true, false) });
-            assert!(rival.cubic.is_some_and(|cubic| (cubic.largest - largest).abs() < 1e-9), "{rival:?}");
-        }
+    fn who_begins_aims_at_twice_what_it_sends() {
+        let mut rival = Rival { crowded: 0.9, ..Rival::default() };
+        rival.update(seen(RTT, true, false));
+        assert!(rival.cubic.is_some_and(|cubic| (cubic.largest - 100.0).abs() < 1e-9), "{rival:?}");
     }
 
     #[test]

@@ -160,13 +160,12 @@ fn losses_and_marks_do_not_decide_on_a_crowd() {
 #[test]
 fn the_floor_grows_as_cubic_s_window_does() {
     let mut beside = Beside::queue(0.005);
-    beside.law.probing.most = 18.75e6;
     let began = (1..100).find(|_| beside.fair(1).is_some()).unwrap();
     for pairs in [1, 20, 79] {
-        // From 125 packets an RTT to 375.
+        // From 125 packets an RTT to 250.
         let floor = beside.fair(pairs).unwrap();
         let t = (beside.at - began) as f64 * SECONDS;
-        let window = 375.0 + 0.4 * (t - (250.0_f64 / 0.4).cbrt()).powi(3);
+        let window = 250.0 + 0.4 * (t - (125.0_f64 / 0.4).cbrt()).powi(3);
         near(floor, window * 1500.0 / SECONDS);
     }
 }
