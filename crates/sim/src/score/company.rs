@@ -92,7 +92,7 @@ const LOSSY: [&str; 2] = ["clean,loss=9%", "clean,loss=4%"];
 
 const OTHERS: &[Row] = &[
     behind("8 PCC behind CoDel", Queue::Codel, QueueP95, [15.0, 8.0]).long([30, 60], [2, 10]),
-    behind("loss there", Queue::Codel, Loss, [0.01, 0.003]).long([30, 60], [2, 10]).today(0.0183),
+    behind("loss there", Queue::Codel, Loss, [0.01, 0.003]).long([30, 60], [2, 10]),
     behind("8 PCC behind FQ-CoDel", Queue::FqCodel, QueueP95, [15.0, 8.0]),
     behind("loss there", Queue::FqCodel, Loss, [0.01, 0.003]),
     row("41a", "a call beside 6 PCC, 4 BDP", "rate=50Mbit,rtt=40ms,buffer=4bdp", CALL, FrameMean(200), [80.0, 60.0])
@@ -121,7 +121,7 @@ const OTHERS: &[Row] = &[
     part("1 PCC among 30 CUBIC, 4 BDP", "clean,buffer=4bdp", AMONG_CUBIC[2]),
     part_at_least("no less", "clean,buffer=4bdp", AMONG_CUBIC[2]),
     beside_early("RED, 4 CUBIC + 4 PCC", TOGETHER[1], Queue::Red).long([30, 60], [2, 10]),
-    beside_early("no more", TOGETHER[1], Queue::Red).no_more().long([30, 60], [2, 10]),
+    beside_early("no more", TOGETHER[1], Queue::Red).no_more().long([30, 60], [2, 10]).today(1.34),
     beside_early("RED, 1 + 1", TOGETHER[0], Queue::Red),
     beside_early("no more", TOGETHER[0], Queue::Red).no_more(),
     beside_early("RED with marks, 4 + 4", TOGETHER[1], Queue::Red).marks(Queue::Red),

@@ -260,10 +260,10 @@ pub(super) const ROWS: &[Row] = &[
     row("27", "no more, 4 BDP", "clean,buffer=1.5MB", CUBIC, LastPart, [0.60, 0.60])
         .most()
         .long([30, 60], [12, 12])
-        .today(0.76),
-    row("27", "no more, 1 BDP", "clean", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [6, 6]).today(0.7),
+        .today(0.79),
+    row("27", "no more, 1 BDP", "clean", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [6, 6]).today(0.72),
     row("27", "no more, 1/4 BDP", "clean,buffer=94KB", CUBIC, LastPart, [0.60, 0.60])
         .most()
         .long([30, 60], [8, 8])
-        .today(0.7),
+        .today(0.71),
 ];

@@ -64,7 +64,7 @@ pub(super) const ROWS: &[Row] = &[
     row("28a", "two PCC, 20 Mbit/s, 7 ms more", WIFI[1], "pcc*2", Imbalance, [2.0, 1.25])
         .most()
         .long([30, 60], [3, 5])
-        .today(2.7),
+        .today(2.9),
     bursts("12 Mbit/s, 500 ms, bursts of 12", BURSTS[0], [0.86, 0.93]),
     bursts("satellite, bursts of 16", BURSTS[1], [0.85, 0.92]),
     bursts("100 Mbit/s, 1 %, bursts of 8", BURSTS[2], [0.95, 0.99]).long([12, 60], [2, 5]),
@@ -77,7 +77,7 @@ pub(super) const ROWS: &[Row] = &[
     second("after CUBIC, 20 Mbit/s, 1 MB", DEEP[0], AFTER[0]),
     second("after BBR, 20 Mbit/s, 1 MB", DEEP[0], AFTER[1]).today(0.32),
     second("after Reno, 20 Mbit/s, 1 MB", DEEP[0], AFTER[2]).today(0.72),
-    second("after CUBIC, 100 Mbit/s, 4 MB", DEEP[1], AFTER[0]).long([30, 30], [2, 5]).today(0.66),
+    second("after CUBIC, 100 Mbit/s, 4 MB", DEEP[1], AFTER[0]).long([30, 30], [2, 5]).today(0.63),
     second("after BBR, 100 Mbit/s, 4 MB", DEEP[1], AFTER[1]).long([30, 30], [0, 5]),
     second("after Reno, 100 Mbit/s, 4 MB", DEEP[1], AFTER[2]).long([30, 30], [0, 5]),
     second("after CUBIC, 10 Mbit/s, 250 KB", DEEP[2], AFTER[0]).today(0.4),
@@ -85,7 +85,7 @@ pub(super) const ROWS: &[Row] = &[
     second("after Reno, 10 Mbit/s, 250 KB", DEEP[2], AFTER[2]).today(0.4),
     first("before CUBIC, 20 Mbit/s, 1 MB", DEEP[0], BEFORE[0]),
     first_leaves("CUBIC's part there", DEEP[0], BEFORE[0]),
-    first("before BBR, 20 Mbit/s, 1 MB", DEEP[0], BEFORE[1]),
+    first("before BBR, 20 Mbit/s, 1 MB", DEEP[0], BEFORE[1]).today(0.77),
     first_leaves("BBR's part there", DEEP[0], BEFORE[1]),
     first("before Reno, 20 Mbit/s, 1 MB", DEEP[0], BEFORE[2]),
     first_leaves("Reno's part there", DEEP[0], BEFORE[2]),
