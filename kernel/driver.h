@@ -76,8 +76,7 @@ PCC_PART int pcc_on_starting(struct pcc_law *law, const struct pcc_program *prog
  */
 PCC_CALL int pcc_law_on_report(struct pcc_law *law, const struct pcc_program *program)
 {
-	PCC_NEEDS(law, 0);
-	PCC_NEEDS(program, 0);
+	PCC_NEEDS(law && program, 0);
 	/* The rates achieved are judged; but those asked for must not run away. */
 	if (law->report.limited_by == PCC_BY_HOST ||
 	    (law->state == PCC_PROBING && law->report.app_limited))

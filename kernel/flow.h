@@ -115,8 +115,7 @@ PCC_CALL int pcc_update_path(const struct pcc_flow *flow, struct pcc_law *law)
 	struct pcc_path *path;
 	u64 rtt, least, period;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
+	PCC_NEEDS(flow && law, 0);
 	path = &law->path;
 	rtt = pcc_rtt_smoothed(&flow->rtt);
 	least = pcc_rtt_least(&flow->rtt);
@@ -232,8 +231,7 @@ PCC_CALL int pcc_update_window(struct pcc_flow *flow, const struct pcc_law *law)
 	pcc_num time, rate;
 	u32 stale;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
+	PCC_NEEDS(flow && law, 0);
 	if (!flow->rtt.smoothed) {
 		flow->window = flow->initial_window;
 		return 0;

@@ -110,8 +110,7 @@ PCC_CALL u64 pcc_interval_length(const struct pcc_path *path, const struct pcc_s
 	u64 length, packets;
 	pcc_num volume;
 
-	PCC_NEEDS(path, INTERVAL_SHORTEST_TRIAL);
-	PCC_NEEDS(slot, INTERVAL_SHORTEST_TRIAL);
+	PCC_NEEDS(path && slot, INTERVAL_SHORTEST_TRIAL);
 	length = n_to(n_mul(n_mul(path->rtt, slot->rtts_least), N_BILLION));
 	volume = n_mul(n_ratio(MONITOR_LEAST_PACKETS, 1), path->packet);
 	packets = n_to(n_mul(n_div(volume, slot->rate), N_BILLION));
@@ -190,8 +189,7 @@ PCC_CALL int pcc_take_rtt(struct pcc_monitor *monitor, const struct pcc_sample *
 	struct pcc_told_rtt *told;
 	u64 left, paced = 0;
 
-	PCC_NEEDS(monitor, 0);
-	PCC_NEEDS(sample, 0);
+	PCC_NEEDS(monitor && sample, 0);
 	if (!sample->rtt || sample->now < (u64)sample->rtt * 1000)
 		return 0;
 	told = &monitor->told;
@@ -211,8 +209,7 @@ PCC_CALL int pcc_take_rtt(struct pcc_monitor *monitor, const struct pcc_sample *
 PCC_CALL int pcc_take_deliveries(struct pcc_interval *interval, const struct pcc_sample *sample,
 				 u32 packets)
 {
-	PCC_NEEDS(interval, 0);
-	PCC_NEEDS(sample, 0);
+	PCC_NEEDS(interval && sample, 0);
 	if (!packets)
 		return 0;
 	if (!interval->delivered)
@@ -247,8 +244,7 @@ PCC_CALL int pcc_settle(struct pcc_monitor *monitor, const struct pcc_sample *sa
 	u32 settled, delivered, lost, marks, at, room, take, i;
 	struct pcc_interval *interval;
 
-	PCC_NEEDS(monitor, 0);
-	PCC_NEEDS(sample, 0);
+	PCC_NEEDS(monitor && sample, 0);
 	settled = sample->sent - sample->in_flight;
 	/* TCP may cut a packet in two after it was counted: what is settled stays so. */
 	if (!pcc_reached(settled, monitor->settled))
@@ -325,9 +321,7 @@ PCC_CALL int pcc_open(struct pcc_monitor *monitor, const struct pcc_sample *samp
 	struct pcc_interval *interval;
 	u64 time;
 
-	PCC_NEEDS(monitor, 0);
-	PCC_NEEDS(sample, 0);
-	PCC_NEEDS(slot, 0);
+	PCC_NEEDS(monitor && sample && slot, 0);
 	interval = pcc_interval(monitor, monitor->count);
 	*interval = (struct pcc_interval){ .length = length };
 	interval->slot = *slot;
@@ -350,8 +344,7 @@ PCC_CALL int pcc_close_if_due(struct pcc_monitor *monitor, const struct pcc_samp
 	struct pcc_interval *interval;
 	u64 now;
 
-	PCC_NEEDS(monitor, 0);
-	PCC_NEEDS(sample, 0);
+	PCC_NEEDS(monitor && sample, 0);
 	if (!monitor->open)
 		return 1;
 	interval = pcc_interval(monitor, monitor->count - 1);
@@ -406,8 +399,7 @@ PCC_CALL int pcc_interval_report(const struct pcc_interval *interval, struct pcc
 	u32 packets, lost, limited;
 	pcc_num packet, span;
 
-	PCC_NEEDS(interval, 0);
-	PCC_NEEDS(report, 0);
+	PCC_NEEDS(interval && report, 0);
 	packets = interval->end - interval->first;
 	lost = interval->lost < packets ? interval->lost : packets;
 	report->started = interval->from;

@@ -40,8 +40,7 @@ PCC_CALL int pcc_plan_next(struct pcc_flow *flow, struct pcc_law *law)
 	struct pcc_slot *slot;
 	u64 length;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
+	PCC_NEEDS(flow && law, 0);
 	slot = &law->slot;
 	if (flow->rtt.smoothed) {
 		pcc_law_next(law);
@@ -100,8 +99,7 @@ PCC_CALL int pcc_begin_with_rtt(struct pcc_flow *flow, struct pcc_law *law)
 	u64 sample, first;
 	pcc_num start;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
+	PCC_NEEDS(flow && law, 0);
 	sample = (u64)flow->sample.rtt * 1000;
 	first = !flow->rtt.smoothed;
 	flow->rtt = (struct pcc_rtt){ .half_started = flow->sample.now };
@@ -136,9 +134,7 @@ PCC_CALL int pcc_judge(struct pcc_flow *flow, struct pcc_law *law,
 	bool started, trial;
 	u32 verdict;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
-	PCC_NEEDS(program, 0);
+	PCC_NEEDS(flow && law && program, 0);
 	report = &law->report;
 	started = law->state == PCC_STARTING;
 	trial = law->judged.trial >= 0;
@@ -186,8 +182,7 @@ PCC_CALL int pcc_report_oldest(struct pcc_flow *flow, struct pcc_law *law)
 	struct pcc_report *report;
 	u64 least;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
+	PCC_NEEDS(flow && law, 0);
 	report = &law->report;
 	oldest = pcc_interval(&flow->monitor, 0);
 	law->judged = oldest->slot;
@@ -229,9 +224,7 @@ PCC_PART bool pcc_take_report(struct pcc_flow *flow, struct pcc_law *law,
 PCC_CALL int pcc_ends_early(struct pcc_flow *flow, struct pcc_law *law,
 			    const struct pcc_program *program)
 {
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
-	PCC_NEEDS(program, 0);
+	PCC_NEEDS(flow && law && program, 0);
 	pcc_report_oldest(flow, law);
 	return !law->report.app_limited && pcc_law_ends_early(law, program);
 }
@@ -266,8 +259,7 @@ PCC_CALL int pcc_end_silence(struct pcc_flow *flow, struct pcc_law *law)
 	u64 silence, noticed, halvings, pto;
 	pcc_num rate, before, knocking;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
+	PCC_NEEDS(flow && law, 0);
 	noticed = pcc_rtt_silence(&flow->rtt, flow->in_flight);
 	silence = flow->sample.now - flow->progress;
 	flow->progress = flow->sample.now;
@@ -302,8 +294,7 @@ PCC_CALL int pcc_flow_new(struct pcc_flow *flow, struct pcc_law *law, u32 which,
 {
 	pcc_num rate;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
+	PCC_NEEDS(flow && law, 0);
 	if (!flow->sample.packet)
 		flow->sample.packet = 1;
 	flow->progress = flow->sample.now;
@@ -473,8 +464,7 @@ PCC_CALL int pcc_on_resumption(struct pcc_flow *flow, struct pcc_law *law)
 {
 	pcc_num rate;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
+	PCC_NEEDS(flow && law, 0);
 	flow->on_end = 0;
 	pcc_update_path(flow, law);
 	if (flow->sample.now - flow->filled > PCC_LONG_IDLE) {

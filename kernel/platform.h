@@ -64,9 +64,9 @@ typedef int64_t s64;
 /* The verifier of BPF sees what is passed to a PCC_CALL for the first time in
  * it: this is for its eyes. Nobody passes NULL.
  */
-#define PCC_NEEDS(pointer, otherwise)					\
+#define PCC_NEEDS(pointers, otherwise)					\
 	do {								\
-		if (!(pointer))						\
+		if (!(pointers))					\
 			return otherwise;				\
 	} while (0)
 

@@ -218,8 +218,7 @@ PCC_CALL int pcc_doubted(struct pcc_report *to, const struct pcc_report *from, u
 {
 	pcc_num error, growth;
 
-	PCC_NEEDS(to, 0);
-	PCC_NEEDS(from, 0);
+	PCC_NEEDS(to && from, 0);
 	*to = *from;
 	error = pcc_loss_error(from);
 	if (doubt == PCC_IN_DISFAVOUR) {

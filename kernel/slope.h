@@ -89,8 +89,7 @@ PCC_CALL int pcc_slope_report(const struct pcc_slope *slope, struct pcc_report *
 {
 	pcc_num n, tt, tr, rr, gradient, unexplained, alike, freedom;
 
-	PCC_NEEDS(slope, 0);
-	PCC_NEEDS(report, 0);
+	PCC_NEEDS(slope && report, 0);
 	report->rtt_samples = slope->samples;
 	report->rtt = N_UNKNOWN;
 	report->rtt_least = N_UNKNOWN;
