@@ -24,8 +24,32 @@
 /* The kernel's structures, as far as they are used; where each field is the loader finds
  * out.
  */
+struct ns_common {
+	unsigned int inum;
+} __attribute__((preserve_access_index));
+
+struct net {
+	struct ns_common ns;
+} __attribute__((preserve_access_index));
+
+struct in6_addr {
+	union {
+		__u32 u6_addr32[4];
+	} in6_u;
+} __attribute__((preserve_access_index));
+
 struct sock_common {
+	__u32 skc_daddr;
+	__u32 skc_rcv_saddr;
+	__u16 skc_dport; /* in the order of the network */
+	__u16 skc_num;
+	unsigned short skc_family;
 	unsigned char skc_state;
+	struct {
+		struct net *net;
+	} skc_net;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
 } __attribute__((preserve_access_index));
 
 struct sock {
@@ -43,9 +67,17 @@ struct minmax {
 	struct minmax_sample s[3];
 } __attribute__((preserve_access_index));
 
+struct tcp_congestion_ops;
+
+struct inet_connection_sock {
+	const struct tcp_congestion_ops *icsk_ca_ops;
+} __attribute__((preserve_access_index));
+
 struct tcp_sock {
+	struct inet_connection_sock inet_conn;
 	__u32 data_segs_out;
 	__u64 bytes_sent;
+	__u64 bytes_acked;
 	__u32 packets_out;
 	__u32 sacked_out;
 	__u32 lost_out;
@@ -105,6 +137,11 @@ struct tcp_congestion_ops {
 
 #include "tcp.h"
 
+static __always_inline struct tcp_sock *tcp_sk(struct sock *sk)
+{
+	return (struct tcp_sock *)sk;
+}
+
 extern int LINUX_KERNEL_VERSION __kconfig;
 
 /* What connections strive for: the first, or the second if utility_place is 1. Whoever owns the
@@ -158,11 +195,6 @@ struct {
 	__type(key, int);
 	__type(value, struct pcc_connection);
 } pcc_flows SEC(".maps");
-
-static __always_inline struct tcp_sock *tcp_sk(struct sock *sk)
-{
-	return (struct tcp_sock *)sk;
-}
 
 static __always_inline void read_counters(struct pcc_flow *flow, struct sock *sk)
 {
