@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
 /* Utilities as programs for a stack machine: docs/utility.md, "Programs". The code that takes a
- * program in checks it (pcc_program_check). The code that runs one stays within its bounds whatever
- * the program says, so a program that changes while it runs costs no more than a wrong number.
+ * program in checks it: text.h, crates/bpf/src/program.rs. The code that runs one stays within its
+ * bounds whatever the program says, so a program that changes while it runs costs no more than a
+ * wrong number.
  */
 #ifndef PCC_PROGRAM_H
 #define PCC_PROGRAM_H

@@ -62,11 +62,6 @@ u64 pcc_lib_seconds(u64 nanoseconds)
 	return n_seconds(nanoseconds);
 }
 
-int pcc_lib_check(const struct pcc_program *program)
-{
-	return pcc_program_check(program);
-}
-
 int pcc_lib_read(struct pcc_program *program, const char *text, u32 length)
 {
 	struct pcc_text bad;

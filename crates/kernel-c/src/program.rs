@@ -8,7 +8,6 @@ use pcc::utility::expression::{self, Variable};
 use pcc_bpf::program::{self, Step};
 
 unsafe extern "C" {
-    fn pcc_lib_check(program: *const Program) -> i32;
     fn pcc_lib_read(program: *mut program::Program, text: *const u8, length: u32) -> i32;
     fn pcc_lib_bad_word(text: *const u8, length: u32, word: *mut u32) -> u32;
     fn pcc_lib_run(program: *const Program, measured: *const u64) -> u64;
@@ -52,12 +51,6 @@ impl Program {
         // SAFETY: all live through the call.
         let at = unsafe { pcc_lib_bad_word(text.as_ptr(), length, &raw mut word) } as usize;
         text.get(at..at.checked_add(word as usize)?)
-    }
-
-    /// Whether the kernel's own check finds nothing wrong with it.
-    pub fn is_valid(&self) -> bool {
-        // SAFETY: the structure is laid out as C has it, and lives through the call.
-        unsafe { pcc_lib_check(self) == 0 }
     }
 
     /// Its bytes with this one changed, to see what the kernel makes of it.
