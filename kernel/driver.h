@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* What drives the laws: start-up, which is the same for all of them, and then a law. A law
+/* The laws' driver: start-up, which is the same for all of them, and then a law. A law
  * knows of no start-up. crates/core/src/control/driver.rs.
  *
  *            grew: r := 2r
@@ -138,8 +138,8 @@ PCC_PART bool pcc_law_ends_early(struct pcc_law *law, const struct pcc_program *
 	return pcc_overloads(&law->starting, &law->report, &law->path, program);
 }
 
-/* Into law->report what the law has found out of the path by trying, as no single interval
- * can: the RTT without any queue, and by how much more was lost than whatever is sent.
+/* Adds the law's knowledge of the path to law->report: the RTT without any queue, and the loss
+ * beyond the loss that no rate of ours changes. No single interval has either.
  */
 PCC_PART void pcc_law_tells(struct pcc_law *law)
 {

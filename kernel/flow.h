@@ -45,8 +45,8 @@ struct pcc_flow {
 	 * interval has: a packet now and then tells nothing of it. Unit: ns.
 	 */
 	u64 filled;
-	/* For whoever watches: the utility of the latest interval, what limited it, its
-	 * loss rate, how many there were, and the reasons for going back.
+	/* For `pcc kernel top`: the utility of the latest interval, its limit, its loss rate, the
+	 * number of intervals, and the reasons for going back.
 	 */
 	pcc_num utility;
 	pcc_num loss;
@@ -58,7 +58,7 @@ struct pcc_flow {
 	u32 panics;
 	/* Packets that arrived, as the latest acknowledgement told. */
 	u32 answers;
-	/* What TCP knows by now. */
+	/* TCP's latest numbers. */
 	struct pcc_sample sample;
 	struct pcc_monitor monitor;
 };
@@ -80,7 +80,7 @@ PCC_PART u64 pcc_half_rtt(u64 rtt)
 }
 
 /* A connection that has sent nothing has the window of its route (initcwnd) or of a BPF program
- * (TCP_BPF_IW), by default ten packets: TCP sets it before it calls for a congestion control. A
+ * (TCP_BPF_IW), by default ten packets. TCP sets it before it calls for a congestion control. A
  * connection that has sent something has another congestion control's window.
  */
 PCC_PART u32 pcc_initial_window(const struct pcc_sample *sample)

@@ -175,13 +175,13 @@ PCC_CALL int pcc_attribute_rtt(struct pcc_monitor *monitor)
 	return 0;
 }
 
-/* Takes in the RTT of the newest packet. What a radio or a host holds back and lets go at once
- * is acknowledged at once, and in each RTT but the last there is a wait that is no queue's.
+/* Takes in the RTT of the newest packet. A radio or a host holds packets back and lets them go
+ * at once. They are acknowledged at once, and each RTT but the last has a wait that is no queue's.
  * Linux answers such a burst packet by packet only where it begins: a line through these RTT
- * and the next burst's rises as a queue would, with little doubt. So if packets were
- * acknowledged in less than half of the time that they take at their rate, faster than a queue
- * is believed to drain (pcc_queue_growth), what was told before them does not count. When they
- * left would not do: a train has one time for all of its packets.
+ * and the next burst's rises as a queue would, with little doubt. So the sample before does not
+ * count if packets were acknowledged in less than half of the time that they take at their rate.
+ * No queue is believed to drain faster (pcc_queue_growth). Their times of departure would not do:
+ * a train has one time for all of its packets.
  */
 PCC_CALL int pcc_take_rtt(struct pcc_monitor *monitor, const struct pcc_sample *sample)
 {

@@ -5,7 +5,6 @@
 
 #include "number.h"
 
-/* For so long a host may hold packets or acknowledgements. */
 #define PCC_NANOSECOND n_ratio(1, 1000000000) /* s */
 #define PCC_BYTES_PER_MBIT n_ratio(125000, 1)
 

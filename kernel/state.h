@@ -35,7 +35,6 @@ struct pcc_law {
 	pcc_num drain_share;
 	u32 state; /* enum pcc_state */
 	u32 drain_sent;
-	/* After the queue is drained it starts once more. */
 	/* Which law it is, enum pcc_law_kind: set when a connection begins. */
 	u32 which;
 	/* The answer of pcc_law_next. */
@@ -58,7 +57,7 @@ struct pcc_law {
 	struct pcc_seen seen;
 };
 
-/* So many bytes of a law are to be kept from one acknowledgement to the next. */
+/* The bytes of a law that are kept from one acknowledgement to the next. */
 #define PCC_LAW_KEPT offsetof(struct pcc_law, starting.doubted)
 
 #endif

@@ -5,11 +5,13 @@
  *	bpftool struct_ops register tcp_pcc.bpf.o
  *	sysctl -w net.ipv4.tcp_congestion_control=pcc	# or setsockopt(TCP_CONGESTION)
  *
- * What it cannot do: ss -ti shows rate and window only, since BPF has no get_info; a socket has
- * room for a quarter of the intervals, so that on very long paths they are longer; and
- * trains of segments last a millisecond, eight segments at 100 Mbit/s, since sk_pacing_shift
- * may not be written. That they may be shorter (min_tso_segs) helps nothing then: in the
- * lab the module with such trains fills shallow buffers as badly with 1 as with 2.
+ * BPF cannot do all that the module does:
+ *
+ *  - ss -ti shows rate and window only, since BPF has no get_info.
+ *  - A socket has room for a quarter of the intervals, which are longer on very long paths.
+ *  - Trains of segments last a millisecond, eight segments at 100 Mbit/s, since sk_pacing_shift
+ *    may not be written. A lower min_tso_segs does not help: in the lab the module with such
+ *    trains fills shallow buffers as badly with 1 as with 2.
  */
 /* More do not fit into a socket: pcc_flows. */
 #define MONITOR_INTERVALS 8
@@ -144,9 +146,9 @@ static __always_inline struct tcp_sock *tcp_sk(struct sock *sk)
 
 extern int LINUX_KERNEL_VERSION __kconfig;
 
-/* What connections strive for: the first, or the second if utility_place is 1. Whoever owns the
- * map may change it while they run: first the one that is not in use, then the place, since a
- * decision that read the one while it is written would have half of each.
+/* The utility of connections: the first, or the second if utility_place is 1. The map's owner may
+ * change it while they run: first the one that is not in use, then the place. Otherwise a decision
+ * could read half of each.
  */
 struct pcc_program utility = PCC_UTILITY_FAIR;
 struct pcc_program utility_next = PCC_UTILITY_FAIR;
@@ -157,16 +159,16 @@ struct {
 	u64 most; /* byte/s; 0 for none */
 } limits;
 
-/* What steers connections that begin from now on: enum pcc_law_kind. */
+/* The law of connections that begin from now on: enum pcc_law_kind. */
 u64 law;
 
-/* What the program in use was made of: for whoever asks later. */
+/* The text of the program in use, for `pcc kernel status`. */
 char utility_text[1024] = "fair";
 
-/* Of the object's bytes, as its loader knows it: whether what is loaded is the same. */
+/* A digest of the object's bytes, by which its loader knows whether the same is loaded. */
 u64 object_digest;
 
-/* Of the formula that pcc_written has code of, but for the values that it pushes. */
+/* A digest of the formula that pcc_written has code of, but for the values that it pushes. */
 u64 formula_digest;
 
 /* A trial ends by itself, whatever became of whoever began it: connections that begin
@@ -177,7 +179,7 @@ struct {
 	char before[16];
 } trial;
 
-/* What every kernel has. */
+/* Every kernel has it. */
 static const char usual[16] = "reno";
 
 #include "choose.h"
@@ -354,7 +356,7 @@ void BPF_PROG(pcc_init, struct sock *sk)
 {
 	if (trial.until && bpf_ktime_get_boot_ns() > trial.until && !hand_over(sk))
 		return;
-	/* Who only receives needs nothing: the first data that is sent begins a connection. */
+	/* A receiver needs nothing: the first data that is sent begins a connection. */
 	if (!tcp_sk(sk)->bytes_sent) {
 		ask_for_pacing(sk);
 		return;

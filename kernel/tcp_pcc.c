@@ -28,7 +28,7 @@
 #include <linux/version.h>
 #include <net/tcp.h>
 
-/* Of a second's data a train has 1/2^13, 122 us, as the tool's trains; TCP's own has 1 ms.
+/* A train has 1/2^13 of a second's data, 122 us, as the tool's trains; TCP's own has 1 ms.
  * At 100 Mbit/s that is one segment.
  */
 static bool pcc_short_trains = true;
@@ -39,9 +39,8 @@ static bool pcc_short_trains = true;
 #include "tcp.h"
 #include "text.h"
 
-/* What stands in the socket. What get_info shows is here and not in the flow, since it is
- * asked for without the socket's lock, even while the connection gets another congestion
- * control.
+/* The socket's private part. It has the numbers of get_info, which is called without the socket's
+ * lock, even while the connection gets another congestion control.
  */
 struct pcc_connection {
 	/* NULL while there is no memory for it: then TCP is Reno. */
@@ -55,7 +54,7 @@ struct pcc_connection {
 	u64 rate;	/* around which it probes, byte/s; 0 before the first interval */
 };
 
-/* What connections strive for. It may be replaced while they run. */
+/* The utility of connections. It may be replaced while they run. */
 struct pcc_striving {
 	struct rcu_head rcu;
 	struct pcc_program program;
@@ -72,7 +71,7 @@ enum pcc_variant {
 static struct pcc_striving __rcu *pcc_striving[PCC_VARIANTS];
 static struct kmem_cache *pcc_flows;
 static unsigned long pcc_most;
-/* What steers connections that begin from now on: enum pcc_law_kind. */
+/* The law of connections that begin from now on: enum pcc_law_kind. */
 static u32 pcc_law_of[PCC_VARIANTS];
 
 /* The program of a utility's name, or what is one itself. */
@@ -86,7 +85,7 @@ static const char *pcc_program_of(const char *text)
 	return text;
 }
 
-/* Tells root, who wrote it, what is wrong with a utility. */
+/* Tells root, who wrote it, the fault of a utility. */
 static int pcc_refuse(const char *text, enum pcc_invalid why, const struct pcc_text *bad)
 {
 	static const char *const reasons[] = {
@@ -215,9 +214,9 @@ static void pcc_read(struct sock *sk, struct pcc_flow *flow)
 	flow->most = pcc_most_rate(READ_ONCE(sk->sk_max_pacing_rate), READ_ONCE(pcc_most));
 }
 
-/* tcp_tso_autosize() adds 64 kB >> min_rtt / 512 us to what is sent in 1 / 2^shift s: below
- * half a millisecond a train is 64 kB at any rate, half of what a port of a switch holds.
- * Nothing but the bound of the device makes it less, which is set anew with each route.
+/* tcp_tso_autosize() adds 64 kB >> min_rtt / 512 us to the data of 1 / 2^shift s. Below half a
+ * millisecond a train therefore has 64 kB at any rate, half of a switch port's buffer. Only the
+ * bound of the device makes it less, which is set anew with each route.
  */
 static void pcc_limit_trains(struct sock *sk, u64 segments)
 {
@@ -461,7 +460,7 @@ static struct tcp_congestion_ops pcc_ops[PCC_VARIANTS] __read_mostly = {
 	[PCC_BULK] = PCC_OPS("pcc_bulk", pcc_bulk_init, pcc_bulk_cong_control),
 };
 
-/* So many of them are registered, from the first on. */
+/* The number of them that are registered, from the first on. */
 static int pcc_registered;
 
 static int __init pcc_register(void)

@@ -118,9 +118,9 @@ PCC_PART pcc_num pcc_decimal(u64 value, s32 tens)
 	return number;
 }
 
-/* A decimal number; NaN if it is none. With at most 18 digits and 19 places, which is all that
- * people write, and programs but for what is tiny, it is right to the last bit; other
- * numbers are rounded more than once.
+/* A decimal number; NaN if it is none. It is right to the last bit with at most 18 digits and 19
+ * places. People write no more, and programs do for tiny numbers only, which are rounded more than
+ * once.
  */
 PCC_CALL pcc_num pcc_number(struct pcc_text word)
 {

@@ -62,7 +62,7 @@ static __always_inline struct pcc_totals *totals_of(u32 *netns)
 	return bpf_map_lookup_elem(&pcc_totals, netns);
 }
 
-/* Whoever loads this tries a connection to this port of its own, which is not counted; 0 for none. */
+/* The loader tries a connection to this port of its own, which is not counted; 0 for none. */
 u64 uncounted_port;
 
 /* There is no namespace of this number, and no entry. */

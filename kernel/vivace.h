@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
 /* PCC Vivace (NSDI 2018) as its authors' module has it (NetDev 0x12): gradient ascent on
- * the utility, one round of probes after the other. crates/core/src/control/vivace/mod.rs
- * with two pairs a round, and without what PCC Proteus adds to it: no steps without probes,
- * and no filter of noise but the paper's.
+ * the utility, one round of probes after the other. It has two pairs a round, and none of
+ * the additions of PCC Proteus: no steps without probes, no filter of noise but the paper's.
+ * crates/core/src/control/vivace/mod.rs.
  *
  *            round known: r := r + D, with D = m(t) * gradient within w * r
  *                     ,----.
@@ -13,11 +13,13 @@
  *                     |  |-- short of data, idle: a new round at r, within reach
  *                     '--'-- back off: a new round at that rate, t and w as at first
  *
- * What is wrong in that module is not here: steps down are steps as those up are (there
- * last_decision is never written); an interval is begun at the rate it is booked under; an
- * interval of which nothing arrived is worth what the utility says of a loss of 1, not 0; a
- * time-out lowers the rate; a gradient of 0 is no reason to send more; the rate is judged
- * that was achieved.
+ * Faults of that module are not here:
+ *
+ *  - Steps down are steps as those up are. There last_decision is never written.
+ *  - An interval is begun at the rate it is booked under.
+ *  - An interval of which nothing arrived has the utility of a loss of 1, not 0.
+ *  - A time-out lowers the rate, and a gradient of 0 is no reason to send more.
+ *  - The rate is judged that was achieved.
  */
 #ifndef PCC_VIVACE_H
 #define PCC_VIVACE_H
@@ -66,8 +68,8 @@ PCC_CALL int pcc_vivace_next(struct pcc_law *law)
 	return 0;
 }
 
-/* The report with the growth that counts: to the letter of the paper a growth that is
- * small is none, whatever its error.
+/* The report with the growth that counts. To the letter of the paper a small growth is none,
+ * whatever its error.
  */
 PCC_PART void pcc_filter_growth(struct pcc_report *seen)
 {
@@ -85,10 +87,9 @@ PCC_CALL int pcc_vivace_on_report(struct pcc_law *law, const struct pcc_program 
 	pcc_num utility, gradient, mbit;
 	struct pcc_report *seen;
 
-	PCC_NEEDS(law, 0);
-	PCC_NEEDS(program, 0);
+	PCC_NEEDS(law && program, 0);
 	if (!law->report.app_limited) {
-		/* The report itself is for whoever watches. */
+		/* The report itself is for `pcc kernel top`. */
 		seen = &law->starting.doubted;
 		*seen = law->report;
 		pcc_filter_growth(seen);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0
 /* The kernel's PCC as a library of a program in user space, for tests: crates/kernel-c
- * compares it with the core. What is passed are the structures of the headers.
+ * compares it with the core. The structures of the headers are passed.
  */
 #include <string.h>
 
@@ -261,7 +261,7 @@ struct pcc_told {
 	u32 limited_by;
 	u32 panics;
 	u32 silences;
-	/* Of the latest report. */
+	/* The latest report's. */
 	u32 is_judged;
 	u32 packets_lost;
 	u32 loss_bursts;

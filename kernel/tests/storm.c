@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0
-/* Any report, sensible or not, and any program, sound or damaged: under the sanitizers
- * (.ci/kernel) nothing is read or written that is not there, nothing is undefined, and
- * the rate stays within the path's limits.
+/* Any report, sensible or not, and any program, sound or damaged. Under the sanitizers
+ * (.ci/kernel) all reads and writes are of memory that is there, and nothing is undefined.
+ * The rate stays within the path's limits.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static u32 below(u32 n)
 	return any() % n;
 }
 
-/* Of any size and sign, unknown, infinite, or zero. */
+/* A number of any size and sign, unknown, infinite, or zero. */
 static pcc_num any_number(void)
 {
 	static const pcc_num edges[] = { N_ZERO, N_SIGN, N_UNKNOWN, N_INFINITY, N_ONE };
@@ -109,7 +109,7 @@ static void a_price(struct pcc_program *program)
 	program->panic_loss = N_HALF;
 }
 
-/* What TCP could count, or could not. */
+/* Counts that TCP could have, or could not. */
 static void any_sample(struct pcc_sample *sample)
 {
 	u32 sent = below(3) ? below(60) : 0, settled = below(60), lost = below(settled + 1);

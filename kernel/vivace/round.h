@@ -19,8 +19,8 @@ struct pcc_probed {
 };
 
 struct pcc_round {
-	/* Of each pair the probe below the rate and the one above it; pairs of which they
-	 * are known, and that begin above the rate: a bit each.
+	/* The probe below the rate and the one above it, for each pair. Then a bit for each pair:
+	 * whether they are known, and whether it begins above the rate.
 	 */
 	struct pcc_probed low[VIVACE_PAIRS];
 	struct pcc_probed high[VIVACE_PAIRS];
@@ -60,8 +60,8 @@ PCC_PART s32 pcc_round_launch(struct pcc_round *round, u64 *random)
 	return trial;
 }
 
-/* The slope of the utility from the lower to the higher probe of a pair, by Mbit/s; 0 if
- * the rates are no more than this apart, or the slower probe achieved more: that is none.
+/* The slope of the utility from the lower to the higher probe of a pair, by Mbit/s. It is 0
+ * if the rates are no more than this apart, or the slower probe achieved more.
  */
 PCC_PART pcc_num pcc_gradient(const struct pcc_probed *low, const struct pcc_probed *high,
 			      pcc_num alike)
@@ -89,7 +89,7 @@ PCC_PART pcc_num pcc_round_votes(const struct pcc_round *round, pcc_num base)
 			downs++;
 		}
 	}
-	/* More go up than go down: who needed all of them to go up would give way to
+	/* More go up than go down. A sender that needed all of them to go up would give way to
 	 * everybody else's noise.
 	 */
 	if (2 * ups > VIVACE_PAIRS)

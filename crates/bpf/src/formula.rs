@@ -96,7 +96,7 @@ pub fn marked(program: &[u8], written: u64) -> Vec<u8> {
 }
 
 impl Code {
-    /// Of a valid program, `struct pcc_program`; of `fair`, whose code the kernel has, code without a result.
+    /// The code of a valid program, `struct pcc_program`. For `fair`, whose code the kernel has, it has no result.
     ///
     /// Until the first call each instruction takes one place: lines of the source begin in some of these.
     pub fn of(program: &[u8]) -> Self {

@@ -75,8 +75,8 @@ impl Program {
         Self(damaged)
     }
 
-    /// What the kernel's interpreter makes of these measurements; NaN for one says that it is not known, NaN as the result
-    /// that the utility is not defined.
+    /// The result of the kernel's interpreter for these measurements. A measurement of NaN is not known, a result of NaN not
+    /// defined.
     pub fn run(&self, measure: impl Fn(Variable) -> f64) -> f64 {
         let measured = Variable::ALL.map(|variable| measure(variable).to_bits());
         // SAFETY: both live through the call; C reads as many measurements as there are variables.

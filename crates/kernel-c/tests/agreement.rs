@@ -83,7 +83,7 @@ impl<'a> Both<'a> {
 fn live(law: &control::Law, utility: &Objective, seed: u64) -> u64 {
     let (mut both, mut network) = (Both::new(law, utility, seed), Network::new(seed ^ 0x5eed));
     let packet = [1448, 536, 8948][(seed % 3) as usize];
-    // What was sent and is not answered for.
+    // The intervals that were sent and are not answered for.
     let (mut sent, mut probed) = (VecDeque::new(), 0);
     let most_sent = 1 + network.rng.next_u64() % 12;
     let mut delivery = 1e5;
@@ -175,7 +175,7 @@ fn a_program_is_worth_what_the_core_s_utility_is() {
                 "{} of {report:?} has code that says otherwise",
                 about.name
             );
-            // Of large terms a small difference may be left.
+            // A small difference may be left of large terms.
             let size = core.abs() + report.achieved.mbit();
             let alike = core.is_nan() && kernel.is_nan() || (core - kernel).abs() <= 1e-9 * size;
             assert!(alike, "{} of {report:?} is {core}, not {kernel}", about.name);

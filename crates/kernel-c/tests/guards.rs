@@ -1,4 +1,4 @@
-//! What the kernel's sender books where, and its guards: of losses, of silences, of pauses, and of who held it back.
+//! The intervals to which the kernel's sender books packets, and its guards: losses, silences, pauses, and limits of others.
 #![cfg(target_os = "linux")]
 
 mod tcp;
@@ -330,7 +330,7 @@ fn first_rate_is_by_round_trip_of_handshake_where_tcp_knows_one() {
 #[test]
 fn the_initial_window_is_the_routes_until_the_rtt_is_known() {
     let utility: Expression = "x".parse().unwrap();
-    // Of a connection that has sent something the window is another congestion control's.
+    // A connection that has sent something has another congestion control's window.
     for (window, sent, expected) in [(10, 0, 10), (3, 0, 3), (1, 0, 1), (40, 0, 40), (40, 1, 10), (3, 1, 3)] {
         let mut sample = Sample { packet: 1448, taken_rtt: 60_000, window, sent, ..Sample::default() };
         (sample.delivered, sample.now) = (sent, SECOND);

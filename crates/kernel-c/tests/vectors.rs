@@ -1,4 +1,4 @@
-//! What the laws decide, told what `vectors/laws` tells them: the core's as written there, the kernel's within 0.1 %.
+//! The laws' decisions for the reports in `vectors/laws`: the core's as written there, the kernel's within 0.1 %.
 //!
 //! `PCC_WRITE_VECTORS=1 cargo test -p pcc-kernel-c --test vectors` writes those files anew, for a law that was changed.
 #![cfg(target_os = "linux")]
@@ -20,8 +20,8 @@ use pcc::utility::built_in;
 use pcc_kernel_c::{Law, law_number};
 use std::collections::{BTreeMap, VecDeque};
 
-/// File, law, utility, and seeds of the lives in it: of 300 some of those in which somebody else fills the queue, a level is tried by
-/// a test and goes, so that other values of what decides it are noticed.
+/// File, law, utility, and the seeds of the lives in it. In these lives, of 300, somebody else fills the queue, and a level is
+/// tried by a test and goes. So another value of a constant that decides it is noticed.
 const FILES: [(&str, &str, &str, [u64; 3]); 3] = [
     ("ascent-fair", "ascent", "fair", [150, 94, 254]),
     ("ascent-scavenger", "ascent", "scavenger", [165, 163, 254]),
@@ -29,7 +29,7 @@ const FILES: [(&str, &str, &str, [u64; 3]); 3] = [
 ];
 /// Packets' sizes, one a life.
 const PACKETS: [u64; 3] = [1448, 536, 8948];
-/// What is told in one life.
+/// The number of reports in one life.
 const REPORTS: u64 = 60;
 
 const HEAD: &str = "\
@@ -112,7 +112,7 @@ impl Line {
     }
 }
 
-/// What a line says, by name.
+/// The content of a line, by name.
 struct Said<'a>(BTreeMap<&'a str, &'a str>);
 
 impl<'a> Said<'a> {
@@ -195,7 +195,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// A law under test. What it says, as text.
+/// A law under test. Its answers are text.
 trait Decides {
     fn next(&mut self, path: &Path) -> IntervalPlan;
     /// Whether it ends early, and whether the plan changed.
