@@ -236,13 +236,72 @@ PCC_PART u32 pcc_reordering(const struct pcc_sample *sample)
 	return sample->reordering < most ? sample->reordering : most;
 }
 
-/* Takes in what an acknowledgement settled. Deliveries come in the order of sending,
- * losses are those of packets that so many others overtook.
+/* Deliveries come in the order of sending, from the packet at this place on. Marks are most likely
+ * those of the newest packets.
  */
+PCC_PART void pcc_settle_deliveries(struct pcc_monitor *monitor, const struct pcc_sample *sample,
+				    u32 at, u32 delivered, u32 marks)
+{
+	struct pcc_interval *interval;
+	u32 room, take, i;
+
+	for (i = 0; i < MONITOR_SETTLED; i++) {
+		if (monitor->settling >= monitor->count)
+			break;
+		interval = pcc_interval(monitor, monitor->settling);
+		if (!pcc_reached(at, interval->first)) {
+			/* Sent before the plan was made: nobody asks for these. */
+			room = interval->first - at;
+			take = delivered < room ? delivered : room;
+			delivered -= take;
+			at += take;
+			if (!delivered)
+				break;
+		}
+		room = ~0U;
+		if (interval->to)
+			room = pcc_reached(at, interval->end) ? 0 : interval->end - at;
+		take = delivered < room ? delivered : room;
+		pcc_take_deliveries(interval, sample, take);
+		if (take && take == delivered) {
+			interval->marked += marks;
+			marks = 0;
+		}
+		delivered -= take;
+		at += take;
+		if (!interval->to || !pcc_reached(monitor->settled, interval->end))
+			break;
+		monitor->settling++;
+	}
+}
+
+/* Losses are those of packets that so many others overtook, and are settled themselves. Packets lost
+ * together count as one run; packets from before the oldest interval are nobody's.
+ */
+PCC_PART void pcc_settle_losses(struct pcc_monitor *monitor, const struct pcc_sample *sample,
+				u32 lost)
+{
+	u32 at = monitor->settled - pcc_reordering(sample) - 1, i;
+	struct pcc_interval *interval;
+
+	for (i = 0; i < MONITOR_INTERVALS; i++) {
+		if (i >= monitor->count)
+			break;
+		interval = pcc_interval(monitor, i);
+		if (interval->to && pcc_reached(at, interval->end))
+			continue;
+		if (i || pcc_reached(at, interval->first)) {
+			interval->lost += lost;
+			interval->bursts++;
+		}
+		break;
+	}
+}
+
+/* Takes in the packets that an acknowledgement settled. */
 PCC_CALL int pcc_settle(struct pcc_monitor *monitor, const struct pcc_sample *sample)
 {
-	u32 settled, delivered, lost, marks, at, room, take, i;
-	struct pcc_interval *interval;
+	u32 settled, delivered, lost, marks, at;
 
 	PCC_NEEDS(monitor && sample, 0);
 	settled = sample->sent - sample->in_flight;
@@ -262,55 +321,9 @@ PCC_CALL int pcc_settle(struct pcc_monitor *monitor, const struct pcc_sample *sa
 	monitor->delivered = sample->delivered;
 	monitor->lost = sample->lost;
 	monitor->packet = sample->packet;
-	for (i = 0; i < MONITOR_SETTLED; i++) {
-		if (monitor->settling >= monitor->count)
-			break;
-		interval = pcc_interval(monitor, monitor->settling);
-		if (!pcc_reached(at, interval->first)) {
-			/* Sent before the plan was made: nobody asks for these. */
-			room = interval->first - at;
-			take = delivered < room ? delivered : room;
-			delivered -= take;
-			at += take;
-			if (!delivered)
-				break;
-		}
-		room = ~0U;
-		if (interval->to)
-			room = pcc_reached(at, interval->end) ? 0 : interval->end - at;
-		take = delivered < room ? delivered : room;
-		pcc_take_deliveries(interval, sample, take);
-		/* Marks are most likely those of the newest packets. */
-		if (take && take == delivered) {
-			interval->marked += marks;
-			marks = 0;
-		}
-		delivered -= take;
-		at += take;
-		if (interval->to && pcc_reached(settled, interval->end))
-			monitor->settling++;
-		else
-			break;
-	}
-	if (!lost)
-		return 0;
-	/* It is settled itself. */
-	at = settled - pcc_reordering(sample) - 1;
-	for (i = 0; i < MONITOR_INTERVALS; i++) {
-		if (i >= monitor->count)
-			break;
-		interval = pcc_interval(monitor, i);
-		if (interval->to && pcc_reached(at, interval->end))
-			continue;
-		/* Packets lost together count as one run; packets from before the oldest interval
-		 * are nobody's.
-		 */
-		if (i || pcc_reached(at, interval->first)) {
-			interval->lost += lost;
-			interval->bursts++;
-		}
-		break;
-	}
+	pcc_settle_deliveries(monitor, sample, at, delivered, marks);
+	if (lost)
+		pcc_settle_losses(monitor, sample, lost);
 	return 0;
 }
 

@@ -72,6 +72,26 @@ struct bpf_iter__bpf_sk_storage_map {
 	void *value;
 } __attribute__((preserve_access_index));
 
+/* Both ends of a connection. */
+static __always_inline void watch_ends(struct pcc_watched *watched, const struct sock *sk)
+{
+	int i;
+
+	watched->family = sk->__sk_common.skc_family;
+	watched->local_port = sk->__sk_common.skc_num;
+	watched->remote_port = bpf_ntohs(sk->__sk_common.skc_dport);
+	if (watched->family != PCC_AF_INET6) {
+		watched->local[0] = sk->__sk_common.skc_rcv_saddr;
+		watched->remote[0] = sk->__sk_common.skc_daddr;
+		return;
+	}
+#pragma unroll
+	for (i = 0; i < 4; i++) {
+		watched->local[i] = sk->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr32[i];
+		watched->remote[i] = sk->__sk_common.skc_v6_daddr.in6_u.u6_addr32[i];
+	}
+}
+
 /* Loaded only if asked for: some kernels refuse iterators, and bpftool, which loads what is
  * not marked so, could not register the rest there.
  */
@@ -99,19 +119,7 @@ int pcc_watch(struct bpf_iter__bpf_sk_storage_map *ctx)
 #pragma unroll
 	for (i = 0; i < 16; i++)
 		watched.name[i] = ops->name[i];
-	watched.family = sk->__sk_common.skc_family;
-	if (watched.family == PCC_AF_INET6) {
-#pragma unroll
-		for (i = 0; i < 4; i++) {
-			watched.local[i] = sk->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr32[i];
-			watched.remote[i] = sk->__sk_common.skc_v6_daddr.in6_u.u6_addr32[i];
-		}
-	} else {
-		watched.local[0] = sk->__sk_common.skc_rcv_saddr;
-		watched.remote[0] = sk->__sk_common.skc_daddr;
-	}
-	watched.local_port = sk->__sk_common.skc_num;
-	watched.remote_port = bpf_ntohs(sk->__sk_common.skc_dport);
+	watch_ends(&watched, sk);
 	watched.state = sk->__sk_common.skc_state;
 	watched.now = bpf_ktime_get_ns();
 	watched.sent = tp->bytes_sent;
