@@ -118,17 +118,13 @@ fn tell(args: &Args, utility: &str, done: &Done) -> anyhow::Result<()> {
         }
         Done::Loaded { replaces, gap, is_default, before } => {
             writeln!(out, "{name} is loaded; it strives for {utility}, by {law}")?;
+            let replaced = "which running ones keep, out of reach of `set`";
             if *replaces {
-                writeln!(
-                    out,
-                    "new connections have it instead of the {name} of before, which running ones keep, out of reach of `set`"
-                )?;
+                writeln!(out, "new connections have it instead of the {name} of before, {replaced}")?;
             }
+            let prevented = "`pcc kernel doctor` says what prevents that";
             if *gap {
-                writeln!(
-                    out,
-                    "connections that began in the moment between both may have reno; `pcc kernel doctor` says what prevents that"
-                )?;
+                writeln!(out, "connections that began in the moment between both may have reno; {prevented}")?;
             }
             (is_default, before)
         }
