@@ -79,7 +79,7 @@ fn range(scale: Scale, values: impl Iterator<Item = f64>) -> (f64, f64) {
     }
 }
 
-/// What of a point must be within the axis. On a logarithmic one the lower end of an interval has no claim to room: it may
+/// The values of a point that must be within the axis. On a logarithmic one the lower end of an interval has no claim to room: it may
 /// lie at any depth, or below zero, which is nowhere.
 fn ends(point: &Point, scale: Scale) -> impl Iterator<Item = f64> + '_ {
     let bar = bar(point).filter(|_| scale == Scale::Linear).map(|(low, _)| low);
@@ -177,7 +177,7 @@ pub fn look(series: &Series, ground: Ground) -> Ink {
     ink(&series.ink, ground).with_mark_after(series.alike)
 }
 
-/// What a legend has: every series once, a paper's too, and the limits. A picture, 28 pixels wide and 10 high, and a name.
+/// The entries of a legend: every series once, a paper's too, and the limits. A picture, 28 pixels wide and 10 high, and a name.
 pub fn legend(plot: &Plot, ground: Ground) -> Vec<(String, String)> {
     let one = |(series, is_reference): (&Series, bool)| {
         let mut svg = String::new();
@@ -257,7 +257,7 @@ fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground, rea
     let (low, high) = range(plot.y.scale, values.chain(reached(plot.y.scale, reach.y)));
     let bottom = size.height - BOTTOM;
     let mut y = Span { scale: plot.y.scale, low, high, from: bottom, to: top + 24.0 };
-    // What can be at most 1 needs no room above it.
+    // A value of at most 1 needs no room above it.
     if plot.y.scale == Scale::Linear && (0.9..=1.06).contains(&high) {
         y.high = 1.0;
     }
