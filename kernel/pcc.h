@@ -288,9 +288,9 @@ PCC_CALL int pcc_end_silence(struct pcc_flow *flow, struct pcc_law *law)
 }
 
 /* A connection that knows nothing of its path yet. flow and law are zeros, flow->sample tells
- * how it is now; which law steers it is one of enum pcc_law_kind.
+ * how it is now.
  */
-PCC_CALL int pcc_flow_new(struct pcc_flow *flow, struct pcc_law *law, u32 which, u64 seed)
+PCC_CALL int pcc_flow_new(struct pcc_flow *flow, struct pcc_law *law, u64 seed)
 {
 	pcc_num rate;
 
@@ -319,7 +319,7 @@ PCC_CALL int pcc_flow_new(struct pcc_flow *flow, struct pcc_law *law, u32 which,
 	else
 		rate = n_div(pcc_initial_volume(flow), n_seconds(RTT_ASSUMED));
 	rate = n_min(rate, pcc_flow_ceiling(flow));
-	pcc_law_new(law, which, rate, seed);
+	pcc_law_new(law, rate, seed);
 	pcc_update_path(flow, law);
 	pcc_plan_next(flow, law);
 	return pcc_update_window(flow, law);

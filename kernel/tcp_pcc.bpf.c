@@ -159,9 +159,6 @@ struct {
 	u64 most; /* byte/s; 0 for none */
 } limits;
 
-/* The law of connections that begin from now on: enum pcc_law_kind. */
-u64 law;
-
 /* The text of the program in use, for `pcc kernel status`. */
 char utility_text[1024] = "fair";
 
@@ -322,7 +319,7 @@ static __always_inline void begin(struct pcc_connection *one, struct sock *sk)
 	}
 	totals_begin(one, sk);
 	read_counters(&one->flow, sk);
-	pcc_flow_new(&one->flow, &work->law, law,
+	pcc_flow_new(&one->flow, &work->law,
 		     ((u64)bpf_get_prandom_u32() << 32) | bpf_get_prandom_u32());
 	ask_for_pacing(sk);
 	set_rate(&one->flow, sk);

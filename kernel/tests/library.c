@@ -120,10 +120,10 @@ u32 pcc_lib_law_size(void)
 	return sizeof(struct pcc_law);
 }
 
-void pcc_lib_law_new(struct pcc_law *law, u32 which, u64 rate, u64 seed)
+void pcc_lib_law_new(struct pcc_law *law, u64 rate, u64 seed)
 {
 	memset(law, 0, sizeof(*law));
-	pcc_law_new(law, which, rate, seed);
+	pcc_law_new(law, rate, seed);
 }
 
 void pcc_lib_law_next(struct pcc_law *law, const struct pcc_path *path, struct pcc_slot *slot)
@@ -198,12 +198,11 @@ u32 pcc_lib_flow_size(void)
 	return sizeof(struct pcc_steered);
 }
 
-void pcc_lib_flow_new(struct pcc_steered *all, u32 which, const struct pcc_sample *sample,
-		      u64 seed)
+void pcc_lib_flow_new(struct pcc_steered *all, const struct pcc_sample *sample, u64 seed)
 {
 	memset(all, 0, sizeof(*all));
 	all->flow.sample = *sample;
-	pcc_flow_new(&all->flow, &all->law, which, seed);
+	pcc_flow_new(&all->flow, &all->law, seed);
 }
 
 /* All that is not kept has this in each byte. */

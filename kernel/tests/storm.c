@@ -139,7 +139,7 @@ static int is_a_capacity(const struct pcc_law *law)
 {
 	pcc_num capacity = law->probing.bottleneck.capacity;
 
-	return law->which == PCC_VIVACE || law->state != PCC_PROBING ||
+	return law->state != PCC_PROBING ||
 	       (n_finite(capacity) && n_above(capacity, N_ZERO));
 }
 
@@ -160,7 +160,7 @@ static int storm_of_samples(u64 events)
 			sample.sent = sample.delivered = sample.lost = any();
 			any_sample(&sample);
 			intervals += flow->intervals;
-			pcc_lib_flow_new(&all, below(PCC_LAWS + 1), &sample, i);
+			pcc_lib_flow_new(&all, &sample, i);
 		}
 		any_sample(&sample);
 		if (below(100))
@@ -241,7 +241,7 @@ int main(int arguments, char **argument)
 				any_program(&program);
 			else
 				a_price(&program);
-			pcc_lib_law_new(&law, below(PCC_LAWS + 1), n_from(100000), i);
+			pcc_lib_law_new(&law, n_from(100000), i);
 			any_path(&path);
 		}
 		if (!below(50))

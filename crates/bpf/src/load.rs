@@ -32,8 +32,6 @@ pub struct Wanted {
     pub utility: String,
     /// The utility as the kernel runs it: `struct pcc_program`.
     pub program: Vec<u8>,
-    /// The number of the control law.
-    pub law: u64,
     /// The highest rate of each connection; 0 for no limit. Unit: byte/s.
     pub limit: u64,
     /// Whether new connections of this network namespace are to have it.
@@ -138,7 +136,6 @@ impl Wanted {
         has("object_digest", digest)
             && variables.strives_for(&self.program)
             && has("limits.most", self.limit)
-            && has("law", self.law)
             && has("trial.until", 0)
             && self.trial.is_none()
     }
@@ -250,8 +247,7 @@ impl Wanted {
         variables.write_text::<UTILITY_TEXT>("utility_text", &self.utility)?;
         variables.write_text::<16>("trial.before", before)?;
         variables.write("trial.until", &until.to_ne_bytes())?;
-        set_limit(&variables, self.limit)?;
-        set_law(&variables, self.law)
+        set_limit(&variables, self.limit)
     }
 }
 
@@ -288,11 +284,6 @@ fn before<'a>(name: &str, mut variants: impl Iterator<Item = &'a Variant>) -> Re
 /// The highest rate of each connection, from now on; 0 for no limit. Unit: byte/s.
 pub fn set_limit(variables: &Variables, limit: u64) -> Result<(), HostError> {
     variables.write("limits.most", &limit.to_ne_bytes())
-}
-
-/// The number of the law of connections that begin from now on.
-pub fn set_law(variables: &Variables, law: u64) -> Result<(), HostError> {
-    variables.write("law", &law.to_ne_bytes())
 }
 
 /// The congestion control of a connection to this listener that asks for this and sends something: another one's, where there is

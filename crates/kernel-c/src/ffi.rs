@@ -103,7 +103,7 @@ unsafe extern "C" {
     pub(crate) fn pcc_lib_apply(code: u32, a: u64, b: u64, c: u64) -> u64;
     pub(crate) fn pcc_lib_seconds(nanoseconds: u64) -> u64;
     pub(crate) fn pcc_lib_law_size() -> u32;
-    pub(crate) fn pcc_lib_law_new(law: *mut u64, which: u32, rate: u64, seed: u64);
+    pub(crate) fn pcc_lib_law_new(law: *mut u64, rate: u64, seed: u64);
     pub(crate) fn pcc_lib_law_next(law: *mut u64, path: *const Path, plan: *mut IntervalPlan);
     pub(crate) fn pcc_lib_law_on_report(
         law: *mut u64,
@@ -126,7 +126,7 @@ unsafe extern "C" {
     pub(crate) fn pcc_lib_law_state(law: *const u64) -> u32;
     pub(crate) fn pcc_lib_read_rtt(now: u64, sent: u64, taken: i64, is_retrans: bool, is_delayed: bool) -> u32;
     pub(crate) fn pcc_lib_flow_size() -> u32;
-    pub(crate) fn pcc_lib_flow_new(flow: *mut u64, which: u32, sample: *const Sample, seed: u64);
+    pub(crate) fn pcc_lib_flow_new(flow: *mut u64, sample: *const Sample, seed: u64);
     pub(crate) fn pcc_lib_flow_lose(flow: *mut u64, leftover: u8);
     pub(crate) fn pcc_lib_flow_on_ack(flow: *mut u64, program: *const Program, sample: *const Sample) -> i32;
     pub(crate) fn pcc_lib_flow_on_resumption(flow: *mut u64, sample: *const Sample) -> i32;

@@ -13,13 +13,12 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// A connection that knows nothing of its path yet, is steered by this law of `LAWS` in pcc-bpf, and strives for what this
-    /// program says.
-    pub fn new(which: u32, program: Program, sample: &Sample, seed: u64) -> Self {
+    /// A connection that knows nothing of its path yet, and strives for what this program says.
+    pub fn new(program: Program, sample: &Sample, seed: u64) -> Self {
         // SAFETY: C fills as many bytes as it asked for.
         let state = unsafe {
             let mut state = vec![0; (ffi::pcc_lib_flow_size() as usize).div_ceil(8)];
-            ffi::pcc_lib_flow_new(state.as_mut_ptr(), which, sample, seed);
+            ffi::pcc_lib_flow_new(state.as_mut_ptr(), sample, seed);
             state
         };
         Self { state, program, leftover: None }

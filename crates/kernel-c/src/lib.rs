@@ -21,7 +21,6 @@ use pcc_bpf::program::FIRST_OPERATOR;
 pub use ffi::{Sample, Told};
 pub use flow::Flow;
 pub use law::Law;
-pub use pcc_bpf::program::law_number;
 pub use program::Program;
 pub use report::Report;
 

@@ -66,7 +66,7 @@ fn a_panic_wants_twenty_lost_packets_in_three_runs() {
 
 #[test]
 fn the_rate_never_falls_below_a_packet_a_round_trip() {
-    let mut tcp = Tcp::steered("ascent", "-x", Path::default());
+    let mut tcp = Tcp::striving("-x", Path::default());
     let mut lowest = u64::MAX;
     for _ in 0..6000 {
         tcp.run(10 * MS);

@@ -1,4 +1,4 @@
-//! The laws' decisions for the reports in `vectors/laws`: the core's as written there, the kernel's within 0.1 %.
+//! The laws' decisions for the reports in `vectors/laws`: the core's as written there, the kernel's Ascent within 0.1 %.
 //!
 //! `PCC_WRITE_VECTORS=1 cargo test -p pcc-kernel-c --test vectors` writes those files anew, for a law that was changed.
 #![cfg(target_os = "linux")]
@@ -17,7 +17,7 @@ use pcc::monitor;
 use pcc::rng::Rng;
 use pcc::units::{Bytes, Rate, Timestamp};
 use pcc::utility::built_in;
-use pcc_kernel_c::{Law, law_number};
+use pcc_kernel_c::Law;
 use std::collections::{BTreeMap, VecDeque};
 
 /// File, law, utility, and the seeds of the lives in it. In these lives, of 300, somebody else fills the queue, and a level is
@@ -264,9 +264,9 @@ fn core(law_name: &str, utility_name: &str, seed: u64) -> Core {
     Core { driver, rng: Rng::new(seed), utility: utility(utility_name) }
 }
 
-fn kernel(law_name: &str, utility_name: &str, seed: u64) -> Law {
+fn kernel(utility_name: &str, seed: u64) -> Law {
     let program = pcc_kernel_c::Program::new(&utility(utility_name).program);
-    Law::new(law_number(law_name).unwrap(), program, Rate::from_bytes_per_sec(INITIAL), seed)
+    Law::new(program, Rate::from_bytes_per_sec(INITIAL), seed)
 }
 
 fn yes(is: bool) -> &'static str {
@@ -397,9 +397,12 @@ fn both_decide_what_the_vectors_say() {
         // Six digits are written down, of which the last may be rounded otherwise.
         let reports = replay(&text, new, |expected, got| alike(expected, got, 1.1e-5));
         assert!(reports >= 60, "{file}: {reports} reports");
+        if law_name != "ascent" {
+            continue;
+        }
         let new = |said: &Said<'_>| -> Box<dyn Decides> {
-            let (law, utility, seed) = who(said);
-            Box::new(kernel(&law, &utility, seed.into()))
+            let (_, utility, seed) = who(said);
+            Box::new(kernel(&utility, seed.into()))
         };
         assert_eq!(replay(&text, new, |expected, got| alike(expected, got, 1e-3)), reports, "{file}");
     }

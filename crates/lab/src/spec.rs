@@ -65,8 +65,8 @@ impl Spec {
         self.flows.iter().any(|flow| flow.algorithm == BPF_ALGORITHM)
     }
 
-    /// The utility and the law of those of its flows whose are not the module's default.
-    pub(crate) fn module_variant(&self) -> Option<(&str, &str)> {
+    /// The utility of those of its flows whose is not the module's default.
+    pub(crate) fn module_variant(&self) -> Option<&str> {
         self.flows.iter().find_map(FlowSpec::module_variant)
     }
 }
@@ -86,12 +86,9 @@ impl FlowSpec {
         [MODULE_ALGORITHM, BPF_ALGORITHM].contains(&self.algorithm.as_str())
     }
 
-    /// The utility and the law of a flow that the module sends, if it does not have the default of both.
-    pub(crate) fn module_variant(&self) -> Option<(&str, &str)> {
-        let named = self.utility.is_some() || self.law.is_some();
-        let [utility, law] =
-            [(&self.utility, "fair"), (&self.law, "ascent")].map(|(one, usual)| one.as_deref().unwrap_or(usual));
-        (self.is_the_modules() && named).then_some((utility, law))
+    /// The utility of a flow that the module sends, if it is not the default.
+    pub(crate) fn module_variant(&self) -> Option<&str> {
+        self.utility.as_deref().filter(|_| self.is_the_modules())
     }
 }
 

@@ -7,7 +7,7 @@ mod ecn;
 use ecn::Ecn;
 use pcc::rng::Rng;
 use pcc::utility::{Expression, built_in};
-use pcc_kernel_c::{Flow, Program, Sample, law_number};
+use pcc_kernel_c::{Flow, Program, Sample};
 use std::collections::VecDeque;
 
 pub(crate) const PACKET: u64 = 1448;
@@ -156,11 +156,11 @@ pub(crate) struct Tcp {
 
 impl Tcp {
     pub(crate) fn over(path: Path) -> Self {
-        Self::steered("ascent", "fair", path)
+        Self::striving("fair", path)
     }
 
-    /// By this law, towards this utility: a built-in one by its name, or a formula.
-    pub(crate) fn steered(law: &str, utility: &str, path: Path) -> Self {
+    /// Towards this utility: a built-in one by its name, or a formula.
+    pub(crate) fn striving(utility: &str, path: Path) -> Self {
         let formula = built_in().find(|about| about.name == utility).map_or(utility, |about| about.text);
         let program = Program::new(formula.parse::<Expression>().unwrap().program());
         // Counters that wrap soon.
@@ -178,7 +178,7 @@ impl Tcp {
             least_rtt: u32::MAX,
             ..Sample::default()
         };
-        let flow = Flow::new(law_number(law).unwrap(), program, &sample, 7);
+        let flow = Flow::new(program, &sample, 7);
         Self {
             now: sample.now,
             window: flow.window(10),
