@@ -7,12 +7,12 @@
 
 #include <bpf/bpf_endian.h>
 
-/* The connections of a rule, and their congestion control. Whoever attached this reads it back from
- * here.
+/* The connections of a rule, and their congestion control. The tool that attached the rule reads it
+ * back from here.
  */
 struct pcc_rule {
 	char name[16]; /* the congestion control's */
-	u64 cgroup;    /* the control group's number, for whoever lists rules */
+	u64 cgroup;    /* the control group's number, for lists of rules */
 	u16 port;      /* at either end; 0 for any */
 	u8 family;     /* of the other end: 4 or 6; 0 for any */
 	u8 prefix;     /* so many bits of its address are compared */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* What drives the laws: start-up, which is the same for all of them, and then a law. A law
- * knows of no start-up. crates/core/src/control/driver.rs.
+/* The law's driver: start-up, and then Ascent, which knows of no start-up.
+ * crates/core/src/control/driver.rs.
  *
  *            grew: r := 2r
  *             ,----.
@@ -15,7 +15,7 @@
 #define PCC_DRIVER_H
 
 #include "ascent.h"
-#include "vivace.h"
+#include "monitor.h"
 
 /* The plan of the next interval: law->slot. law->path is up to date. */
 PCC_CALL int pcc_law_next(struct pcc_law *law)
@@ -36,12 +36,9 @@ PCC_CALL int pcc_law_next(struct pcc_law *law)
 	}
 	if (law->state == PCC_DRAINING) {
 		law->state = PCC_PROBING;
-		if (law->which == PCC_VIVACE)
-			pcc_vivace_begin(law);
-		else
-			pcc_probing_begin(law);
+		pcc_probing_begin(law);
 	}
-	return law->which == PCC_VIVACE ? pcc_vivace_next(law) : pcc_next_probe(law);
+	return pcc_next_probe(law);
 }
 
 /* enum pcc_verdict. */
@@ -76,8 +73,7 @@ PCC_PART int pcc_on_starting(struct pcc_law *law, const struct pcc_program *prog
  */
 PCC_CALL int pcc_law_on_report(struct pcc_law *law, const struct pcc_program *program)
 {
-	PCC_NEEDS(law, 0);
-	PCC_NEEDS(program, 0);
+	PCC_NEEDS(law && program, 0);
 	/* The rates achieved are judged; but those asked for must not run away. */
 	if (law->report.limited_by == PCC_BY_HOST ||
 	    (law->state == PCC_PROBING && law->report.app_limited))
@@ -86,8 +82,6 @@ PCC_CALL int pcc_law_on_report(struct pcc_law *law, const struct pcc_program *pr
 		return pcc_on_starting(law, program);
 	if (law->state == PCC_DRAINING || law->judged.trial < 0)
 		return PCC_WAIT;
-	if (law->which == PCC_VIVACE)
-		return pcc_vivace_on_report(law, program);
 	return pcc_on_probe(law, program);
 }
 
@@ -102,11 +96,8 @@ PCC_PART void pcc_law_start(struct pcc_law *law, pcc_num rate)
 /* The path stalled, or lost more than the utility bears: go on from this rate. */
 PCC_PART void pcc_law_back_off(struct pcc_law *law, pcc_num rate)
 {
-	if (law->state == PCC_PROBING && law->which != PCC_VIVACE) {
+	if (law->state == PCC_PROBING) {
 		pcc_probing_back_off(law, rate);
-	} else if (law->state == PCC_PROBING) {
-		law->rate = rate;
-		pcc_vivace_begin(law);
 	} else {
 		law->rate = rate;
 		law->state = PCC_DRAINING;
@@ -120,8 +111,6 @@ PCC_PART void pcc_law_restart(struct pcc_law *law)
 {
 	if (law->state == PCC_STARTING) {
 		pcc_starting_at(&law->starting, law->rate);
-	} else if (law->state == PCC_PROBING && law->which == PCC_VIVACE) {
-		pcc_round_begin(&law->vivace.round);
 	} else if (law->state == PCC_PROBING) {
 		pcc_forget_pairs(&law->probing);
 		pcc_interrupt(&law->probing);
@@ -139,15 +128,15 @@ PCC_PART bool pcc_law_ends_early(struct pcc_law *law, const struct pcc_program *
 	return pcc_overloads(&law->starting, &law->report, &law->path, program);
 }
 
-/* Into law->report what the law has found out of the path by trying, as no single interval
- * can: the RTT without any queue, and by how much more was lost than whatever is sent.
+/* Adds the law's knowledge of the path to law->report: the RTT without any queue, and the loss
+ * beyond the loss that no rate of ours changes. No single interval has either.
  */
 PCC_PART void pcc_law_tells(struct pcc_law *law)
 {
 	struct pcc_report *report = &law->report;
 	pcc_num excess;
 
-	if (law->state != PCC_PROBING || law->which == PCC_VIVACE)
+	if (law->state != PCC_PROBING)
 		return;
 	report->rtt_base = n_whole_nanoseconds(pcc_level_base(&law->probing.level));
 	excess = n_sub(pcc_undelivered(report), law->probing.losses.random);
@@ -162,18 +151,16 @@ PCC_PART pcc_num pcc_law_standing_rtt(const struct pcc_law *law)
 	const struct pcc_level *level = &law->probing.level;
 	pcc_num filled = N_ZERO;
 
-	if (law->state != PCC_PROBING || law->which == PCC_VIVACE)
+	if (law->state != PCC_PROBING)
 		return N_UNKNOWN;
 	if (law->probing.rival.has_floor)
 		filled = pcc_level_unfiltered(level);
 	return n_add(pcc_level_base(level), filled);
 }
 
-/* which is one of enum pcc_law_kind, or else Ascent. */
-PCC_PART void pcc_law_new(struct pcc_law *law, u32 which, pcc_num rate, u64 seed)
+PCC_PART void pcc_law_new(struct pcc_law *law, pcc_num rate, u64 seed)
 {
 	pcc_default_parameters(&law->parameters);
-	law->which = which;
 	law->random = seed;
 	pcc_law_start(law, rate);
 }

@@ -19,8 +19,7 @@ PCC_CALL pcc_num pcc_fair_utility(const struct pcc_program *program,
 {
 	pcc_num x, marks, beyond, own, reward, cost, queue = N_ZERO, cap = N_ZERO;
 
-	PCC_NEEDS(program, N_UNKNOWN);
-	PCC_NEEDS(report, N_UNKNOWN);
+	PCC_NEEDS(program && report, N_UNKNOWN);
 	x = pcc_mbit(report->achieved);
 	marks = pcc_marked(report);
 	if (n_known(report->rtt_least) && n_known(report->rtt_base))

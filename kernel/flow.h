@@ -45,8 +45,8 @@ struct pcc_flow {
 	 * interval has: a packet now and then tells nothing of it. Unit: ns.
 	 */
 	u64 filled;
-	/* For whoever watches: the utility of the latest interval, what limited it, its
-	 * loss rate, how many there were, and the reasons for going back.
+	/* For `pcc kernel top`: the utility of the latest interval, its limit, its loss rate, the
+	 * number of intervals, and the reasons for going back.
 	 */
 	pcc_num utility;
 	pcc_num loss;
@@ -58,7 +58,7 @@ struct pcc_flow {
 	u32 panics;
 	/* Packets that arrived, as the latest acknowledgement told. */
 	u32 answers;
-	/* What TCP knows by now. */
+	/* TCP's latest numbers. */
 	struct pcc_sample sample;
 	struct pcc_monitor monitor;
 };
@@ -80,7 +80,7 @@ PCC_PART u64 pcc_half_rtt(u64 rtt)
 }
 
 /* A connection that has sent nothing has the window of its route (initcwnd) or of a BPF program
- * (TCP_BPF_IW), by default ten packets: TCP sets it before it calls for a congestion control. A
+ * (TCP_BPF_IW), by default ten packets. TCP sets it before it calls for a congestion control. A
  * connection that has sent something has another congestion control's window.
  */
 PCC_PART u32 pcc_initial_window(const struct pcc_sample *sample)
@@ -115,8 +115,7 @@ PCC_CALL int pcc_update_path(const struct pcc_flow *flow, struct pcc_law *law)
 	struct pcc_path *path;
 	u64 rtt, least, period;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
+	PCC_NEEDS(flow && law, 0);
 	path = &law->path;
 	rtt = pcc_rtt_smoothed(&flow->rtt);
 	least = pcc_rtt_least(&flow->rtt);
@@ -232,8 +231,7 @@ PCC_CALL int pcc_update_window(struct pcc_flow *flow, const struct pcc_law *law)
 	pcc_num time, rate;
 	u32 stale;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
+	PCC_NEEDS(flow && law, 0);
 	if (!flow->rtt.smoothed) {
 		flow->window = flow->initial_window;
 		return 0;

@@ -19,8 +19,7 @@ PCC_CALL pcc_num pcc_written(const struct pcc_program *program, struct pcc_machi
 {
 	pcc_num unknown = N_UNKNOWN;
 
-	PCC_NEEDS(program, N_UNKNOWN);
-	PCC_NEEDS(machine, N_UNKNOWN);
+	PCC_NEEDS(program && machine, N_UNKNOWN);
 	asm volatile(".rept 2400\n%0 = %0\n.endr" : "+r"(unknown));
 	return unknown;
 }

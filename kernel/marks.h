@@ -9,8 +9,8 @@
  *
  * So the first mark of a round trip is told of, and of what comes after it, up to the
  * answer, nothing. Linux counts all of that as marked: one mark would look like a path
- * that marks everything for a round trip. What is known is the share of marks among the
- * packets of which one would have been told; the others have the same.
+ * that marks everything for a round trip. The share of marks is known among the packets of
+ * which a mark would have been told. The others are taken to have the same share.
  * Accurate ECN (RFC 9768, Linux 6.18) tells of each.
  */
 #ifndef PCC_MARKS_H

@@ -110,8 +110,7 @@ PCC_CALL u64 pcc_interval_length(const struct pcc_path *path, const struct pcc_s
 	u64 length, packets;
 	pcc_num volume;
 
-	PCC_NEEDS(path, INTERVAL_SHORTEST_TRIAL);
-	PCC_NEEDS(slot, INTERVAL_SHORTEST_TRIAL);
+	PCC_NEEDS(path && slot, INTERVAL_SHORTEST_TRIAL);
 	length = n_to(n_mul(n_mul(path->rtt, slot->rtts_least), N_BILLION));
 	volume = n_mul(n_ratio(MONITOR_LEAST_PACKETS, 1), path->packet);
 	packets = n_to(n_mul(n_div(volume, slot->rate), N_BILLION));
@@ -176,13 +175,13 @@ PCC_CALL int pcc_attribute_rtt(struct pcc_monitor *monitor)
 	return 0;
 }
 
-/* Takes in the RTT of the newest packet. What a radio or a host holds back and lets go at once
- * is acknowledged at once, and in each RTT but the last there is a wait that is no queue's.
+/* Takes in the RTT of the newest packet. A radio or a host holds packets back and lets them go
+ * at once. They are acknowledged at once, and each RTT but the last has a wait that is no queue's.
  * Linux answers such a burst packet by packet only where it begins: a line through these RTT
- * and the next burst's rises as a queue would, with little doubt. So if packets were
- * acknowledged in less than half of the time that they take at their rate, faster than a queue
- * is believed to drain (pcc_queue_growth), what was told before them does not count. When they
- * left would not do: a train has one time for all of its packets.
+ * and the next burst's rises as a queue would, with little doubt. So the sample before does not
+ * count if packets were acknowledged in less than half of the time that they take at their rate.
+ * No queue is believed to drain faster (pcc_queue_growth). Their times of departure would not do:
+ * a train has one time for all of its packets.
  */
 PCC_CALL int pcc_take_rtt(struct pcc_monitor *monitor, const struct pcc_sample *sample)
 {
@@ -190,8 +189,7 @@ PCC_CALL int pcc_take_rtt(struct pcc_monitor *monitor, const struct pcc_sample *
 	struct pcc_told_rtt *told;
 	u64 left, paced = 0;
 
-	PCC_NEEDS(monitor, 0);
-	PCC_NEEDS(sample, 0);
+	PCC_NEEDS(monitor && sample, 0);
 	if (!sample->rtt || sample->now < (u64)sample->rtt * 1000)
 		return 0;
 	told = &monitor->told;
@@ -211,8 +209,7 @@ PCC_CALL int pcc_take_rtt(struct pcc_monitor *monitor, const struct pcc_sample *
 PCC_CALL int pcc_take_deliveries(struct pcc_interval *interval, const struct pcc_sample *sample,
 				 u32 packets)
 {
-	PCC_NEEDS(interval, 0);
-	PCC_NEEDS(sample, 0);
+	PCC_NEEDS(interval && sample, 0);
 	if (!packets)
 		return 0;
 	if (!interval->delivered)
@@ -239,33 +236,15 @@ PCC_PART u32 pcc_reordering(const struct pcc_sample *sample)
 	return sample->reordering < most ? sample->reordering : most;
 }
 
-/* Takes in what an acknowledgement settled. Deliveries come in the order of sending,
- * losses are those of packets that so many others overtook.
+/* Deliveries come in the order of sending, from the packet at this place on. Marks are most likely
+ * those of the newest packets.
  */
-PCC_CALL int pcc_settle(struct pcc_monitor *monitor, const struct pcc_sample *sample)
+PCC_PART void pcc_settle_deliveries(struct pcc_monitor *monitor, const struct pcc_sample *sample,
+				    u32 at, u32 delivered, u32 marks)
 {
-	u32 settled, delivered, lost, marks, at, room, take, i;
 	struct pcc_interval *interval;
+	u32 room, take, i;
 
-	PCC_NEEDS(monitor, 0);
-	PCC_NEEDS(sample, 0);
-	settled = sample->sent - sample->in_flight;
-	/* TCP may cut a packet in two after it was counted: what is settled stays so. */
-	if (!pcc_reached(settled, monitor->settled))
-		settled = monitor->settled;
-	delivered = sample->delivered - monitor->delivered;
-	/* When TCP learns that packets are too large for the path it takes all of them for lost
-	 * (tcp_simple_retransmit): that says nothing of the rate.
-	 */
-	lost = sample->packet < monitor->packet ? 0 : sample->lost - monitor->lost;
-	marks = pcc_take_marks(&monitor->marks, sample, delivered, settled);
-	if (lost || marks)
-		monitor->lossless_from = sample->delivered;
-	at = monitor->settled;
-	monitor->settled = settled;
-	monitor->delivered = sample->delivered;
-	monitor->lost = sample->lost;
-	monitor->packet = sample->packet;
 	for (i = 0; i < MONITOR_SETTLED; i++) {
 		if (monitor->settling >= monitor->count)
 			break;
@@ -284,37 +263,67 @@ PCC_CALL int pcc_settle(struct pcc_monitor *monitor, const struct pcc_sample *sa
 			room = pcc_reached(at, interval->end) ? 0 : interval->end - at;
 		take = delivered < room ? delivered : room;
 		pcc_take_deliveries(interval, sample, take);
-		/* Marks are most likely those of the newest packets. */
 		if (take && take == delivered) {
 			interval->marked += marks;
 			marks = 0;
 		}
 		delivered -= take;
 		at += take;
-		if (interval->to && pcc_reached(settled, interval->end))
-			monitor->settling++;
-		else
+		if (!interval->to || !pcc_reached(monitor->settled, interval->end))
 			break;
+		monitor->settling++;
 	}
-	if (!lost)
-		return 0;
-	/* It is settled itself. */
-	at = settled - pcc_reordering(sample) - 1;
+}
+
+/* Losses are those of packets that so many others overtook, and are settled themselves. Packets lost
+ * together count as one run; packets from before the oldest interval are nobody's.
+ */
+PCC_PART void pcc_settle_losses(struct pcc_monitor *monitor, const struct pcc_sample *sample,
+				u32 lost)
+{
+	u32 at = monitor->settled - pcc_reordering(sample) - 1, i;
+	struct pcc_interval *interval;
+
 	for (i = 0; i < MONITOR_INTERVALS; i++) {
 		if (i >= monitor->count)
 			break;
 		interval = pcc_interval(monitor, i);
 		if (interval->to && pcc_reached(at, interval->end))
 			continue;
-		/* Packets lost together count as one run; packets from before the oldest interval
-		 * are nobody's.
-		 */
 		if (i || pcc_reached(at, interval->first)) {
 			interval->lost += lost;
 			interval->bursts++;
 		}
 		break;
 	}
+}
+
+/* Takes in the packets that an acknowledgement settled. */
+PCC_CALL int pcc_settle(struct pcc_monitor *monitor, const struct pcc_sample *sample)
+{
+	u32 settled, delivered, lost, marks, at;
+
+	PCC_NEEDS(monitor && sample, 0);
+	settled = sample->sent - sample->in_flight;
+	/* TCP may cut a packet in two after it was counted: what is settled stays so. */
+	if (!pcc_reached(settled, monitor->settled))
+		settled = monitor->settled;
+	delivered = sample->delivered - monitor->delivered;
+	/* When TCP learns that packets are too large for the path it takes all of them for lost
+	 * (tcp_simple_retransmit): that says nothing of the rate.
+	 */
+	lost = sample->packet < monitor->packet ? 0 : sample->lost - monitor->lost;
+	marks = pcc_take_marks(&monitor->marks, sample, delivered, settled);
+	if (lost || marks)
+		monitor->lossless_from = sample->delivered;
+	at = monitor->settled;
+	monitor->settled = settled;
+	monitor->delivered = sample->delivered;
+	monitor->lost = sample->lost;
+	monitor->packet = sample->packet;
+	pcc_settle_deliveries(monitor, sample, at, delivered, marks);
+	if (lost)
+		pcc_settle_losses(monitor, sample, lost);
 	return 0;
 }
 
@@ -325,9 +334,7 @@ PCC_CALL int pcc_open(struct pcc_monitor *monitor, const struct pcc_sample *samp
 	struct pcc_interval *interval;
 	u64 time;
 
-	PCC_NEEDS(monitor, 0);
-	PCC_NEEDS(sample, 0);
-	PCC_NEEDS(slot, 0);
+	PCC_NEEDS(monitor && sample && slot, 0);
 	interval = pcc_interval(monitor, monitor->count);
 	*interval = (struct pcc_interval){ .length = length };
 	interval->slot = *slot;
@@ -350,8 +357,7 @@ PCC_CALL int pcc_close_if_due(struct pcc_monitor *monitor, const struct pcc_samp
 	struct pcc_interval *interval;
 	u64 now;
 
-	PCC_NEEDS(monitor, 0);
-	PCC_NEEDS(sample, 0);
+	PCC_NEEDS(monitor && sample, 0);
 	if (!monitor->open)
 		return 1;
 	interval = pcc_interval(monitor, monitor->count - 1);
@@ -406,8 +412,7 @@ PCC_CALL int pcc_interval_report(const struct pcc_interval *interval, struct pcc
 	u32 packets, lost, limited;
 	pcc_num packet, span;
 
-	PCC_NEEDS(interval, 0);
-	PCC_NEEDS(report, 0);
+	PCC_NEEDS(interval && report, 0);
 	packets = interval->end - interval->first;
 	lost = interval->lost < packets ? interval->lost : packets;
 	report->started = interval->from;

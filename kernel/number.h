@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
 /* Numbers: binary64 (IEEE 754) in integers, since a kernel has no floating point.
  *
- * A rate of 10 kbit/s and one of 100 Gbit/s, a loss of 1e-6, the square of an
- * error of 1e-4, e to the power of something that a user wrote: one format with
- * a scale of its own for each of them, and a bound to prove for each product,
- * is where such code goes wrong. Here the scale travels with the number, and
- * nothing overflows: a result is rounded as IEEE 754 demands (to nearest, ties
- * to even) in sums, products, quotients and roots, so that they equal the
- * core's to the last bit; exponentials and logarithms are within 2^-51 of them.
+ * Fixed point has a scale of its own for each quantity, and a bound to prove for
+ * each product: a rate of 100 Gbit/s, a loss of 1e-6, the square of an error of
+ * 1e-4, e to the power of something that a user wrote. Such code goes wrong there.
+ * Here the scale travels with the number, and nothing overflows. Sums, products,
+ * quotients and roots are rounded as IEEE 754 demands (to nearest, ties to even).
+ * So they equal the core's to the last bit. Exponentials and logarithms are within
+ * 2^-51 of the core's.
  *
  * Differences from IEEE 754: what is smaller than 2^-1022 is zero, and there is
  * one NaN, without a sign. NaN is also what the utility language calls "not
@@ -373,9 +373,9 @@ PCC_CALL pcc_num n_sqrt(pcc_num a)
 	m = n_mantissa(a);
 	if (exponent & 1)
 		m <<= 1;
-	/* The root of m · 2^54, 54 bits: 27 of them from the upper half, 27
-	 * more by a division, which is too large by one at the most (P.
-	 * Zimmermann, Karatsuba Square Root, 1999). All below 2^58.
+	/* The root of m · 2^54 has 54 bits: 27 from the upper half, and 27 by a
+	 * division, which is too large by one at the most. All below 2^58. Source:
+	 * P. Zimmermann, Karatsuba Square Root, 1999.
 	 */
 	root = n_root(m);
 	rest = (m - root * root) << 27;

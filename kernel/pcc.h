@@ -11,7 +11,7 @@
  *
  *  - Intervals begin and end at acknowledgements, at the time at which pacing lets the
  *    next packet leave, so that a train belongs to one of them as a whole.
- *  - Packets are attributed by counting: monitor.h. Of such as were held back and are
+ *  - Packets are attributed by counting: monitor.h. Where packets were held back and are
  *    acknowledged at once, only the last tells the RTT.
  *  - There is no timer. That the path fell silent is found when it answers again; until
  *    then TCP's own time-outs leave one packet in flight.
@@ -34,14 +34,13 @@
  */
 #define PCC_SHORTEST_PROBE (4 * 1000000000ULL >> PCC_PACING_SHIFT)
 
-/* What the next interval is for, and opens it. law->path is up to date. */
+/* Plans the next interval, and opens it. law->path is up to date. */
 PCC_CALL int pcc_plan_next(struct pcc_flow *flow, struct pcc_law *law)
 {
 	struct pcc_slot *slot;
 	u64 length;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
+	PCC_NEEDS(flow && law, 0);
 	slot = &law->slot;
 	if (flow->rtt.smoothed) {
 		pcc_law_next(law);
@@ -100,8 +99,7 @@ PCC_CALL int pcc_begin_with_rtt(struct pcc_flow *flow, struct pcc_law *law)
 	u64 sample, first;
 	pcc_num start;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
+	PCC_NEEDS(flow && law, 0);
 	sample = (u64)flow->sample.rtt * 1000;
 	first = !flow->rtt.smoothed;
 	flow->rtt = (struct pcc_rtt){ .half_started = flow->sample.now };
@@ -136,9 +134,7 @@ PCC_CALL int pcc_judge(struct pcc_flow *flow, struct pcc_law *law,
 	bool started, trial;
 	u32 verdict;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
-	PCC_NEEDS(program, 0);
+	PCC_NEEDS(flow && law && program, 0);
 	report = &law->report;
 	started = law->state == PCC_STARTING;
 	trial = law->judged.trial >= 0;
@@ -157,8 +153,8 @@ PCC_CALL int pcc_judge(struct pcc_flow *flow, struct pcc_law *law,
 	if (!started && report->packets_lost >= PCC_PANIC_PACKETS &&
 	    report->loss_bursts >= PCC_PANIC_RUNS &&
 	    n_above(flow->loss, program->panic_loss)) {
-		/* What still arrived is what there is; but one interval may be wrong, so
-		 * at most three halvings at once.
+		/* The path carries as much as still arrived. One interval may be wrong: no more
+		 * than three halvings at once.
 		 */
 		flow->panics++;
 		throughput = n_max(n_min(throughput, law->rate),
@@ -186,8 +182,7 @@ PCC_CALL int pcc_report_oldest(struct pcc_flow *flow, struct pcc_law *law)
 	struct pcc_report *report;
 	u64 least;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
+	PCC_NEEDS(flow && law, 0);
 	report = &law->report;
 	oldest = pcc_interval(&flow->monitor, 0);
 	law->judged = oldest->slot;
@@ -229,9 +224,7 @@ PCC_PART bool pcc_take_report(struct pcc_flow *flow, struct pcc_law *law,
 PCC_CALL int pcc_ends_early(struct pcc_flow *flow, struct pcc_law *law,
 			    const struct pcc_program *program)
 {
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
-	PCC_NEEDS(program, 0);
+	PCC_NEEDS(flow && law && program, 0);
 	pcc_report_oldest(flow, law);
 	return !law->report.app_limited && pcc_law_ends_early(law, program);
 }
@@ -257,17 +250,16 @@ PCC_PART void pcc_judge_early(struct pcc_flow *flow, struct pcc_law *law,
 }
 
 /* The path answers after a silence. Halves the rate for the time that it was silent, and
- * looks for it anew by doubling, from a quarter of the old one if that was short: unless
- * what was sent before the silence was noticed arrives now, for then the path became
- * longer, nothing else: who looked for its rate goes on.
+ * looks for it anew by doubling, from a quarter of the old one after a short silence. If packets
+ * arrive that left before the silence was noticed, the path became longer, nothing else: start-up
+ * goes on.
  */
 PCC_CALL int pcc_end_silence(struct pcc_flow *flow, struct pcc_law *law)
 {
 	u64 silence, noticed, halvings, pto;
 	pcc_num rate, before, knocking;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
+	PCC_NEEDS(flow && law, 0);
 	noticed = pcc_rtt_silence(&flow->rtt, flow->in_flight);
 	silence = flow->sample.now - flow->progress;
 	flow->progress = flow->sample.now;
@@ -296,14 +288,13 @@ PCC_CALL int pcc_end_silence(struct pcc_flow *flow, struct pcc_law *law)
 }
 
 /* A connection that knows nothing of its path yet. flow and law are zeros, flow->sample tells
- * how it is now; which law steers it is one of enum pcc_law_kind.
+ * how it is now.
  */
-PCC_CALL int pcc_flow_new(struct pcc_flow *flow, struct pcc_law *law, u32 which, u64 seed)
+PCC_CALL int pcc_flow_new(struct pcc_flow *flow, struct pcc_law *law, u64 seed)
 {
 	pcc_num rate;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
+	PCC_NEEDS(flow && law, 0);
 	if (!flow->sample.packet)
 		flow->sample.packet = 1;
 	flow->progress = flow->sample.now;
@@ -328,16 +319,16 @@ PCC_CALL int pcc_flow_new(struct pcc_flow *flow, struct pcc_law *law, u32 which,
 	else
 		rate = n_div(pcc_initial_volume(flow), n_seconds(RTT_ASSUMED));
 	rate = n_min(rate, pcc_flow_ceiling(flow));
-	pcc_law_new(law, which, rate, seed);
+	pcc_law_new(law, rate, seed);
 	pcc_update_path(flow, law);
 	pcc_plan_next(flow, law);
 	return pcc_update_window(flow, law);
 }
 
-/* An acknowledgement tells no RTT if what it delivers was sent again. Where few packets are
- * in flight and most are lost that may be each of them, and a law that hears of no RTT
- * decides nothing: it would keep the rate that does this. So after the time of a silence
- * TCP's own RTT is better than none, which knows such packets by the peer's timestamps.
+/* An acknowledgement tells no RTT if it delivers packets that were sent again. Where few packets
+ * are in flight and most are lost, none may tell it. A law that hears of no RTT decides nothing, and
+ * would keep the rate that does this. So after the time of a silence TCP's own RTT is taken, which
+ * knows such packets by the peer's timestamps.
  */
 PCC_PART void pcc_rtt_or_tcp_s(struct pcc_flow *flow)
 {
@@ -393,7 +384,7 @@ PCC_PART u32 pcc_take_in(struct pcc_flow *flow, u32 state)
 	return pcc_close(flow);
 }
 
-/* What is left of an acknowledgement for the law to do. */
+/* The law's part of an acknowledgement. */
 PCC_PART void pcc_decide(struct pcc_flow *flow, struct pcc_law *law,
 			 const struct pcc_program *program, u32 due)
 {
@@ -434,17 +425,18 @@ PCC_PART bool pcc_on_ack(struct pcc_flow *flow, struct pcc_law *law,
 	return true;
 }
 
-/* TCP found that what it took for lost was not, and comes to pcc_on_ack next. So many packets
- * it has taken for lost by now, which it never takes back: of a path that froze for a moment,
- * all that were in flight at the time-out.
+/* TCP found that packets were not lost, and comes to pcc_on_ack next. `lost` is TCP's count, which
+ * never falls: after a path froze for a moment it has all packets that were in flight at the
+ * time-out.
  */
 PCC_PART void pcc_on_undo(struct pcc_flow *flow, u32 lost)
 {
 	flow->monitor.lost = lost;
 }
 
-/* Something is sent again: whether a pause ends that a busy host does not explain. What TCP sends
- * again after a time-out ends none: the path is silent, and the window is TCP's until it answers.
+/* Something is sent again: whether a pause ends that a busy host does not explain. A packet that
+ * TCP sends again after a time-out ends none: the path is silent, and the window is TCP's until the
+ * path answers.
  */
 PCC_PART bool pcc_ends_pause(struct pcc_flow *flow)
 {
@@ -473,8 +465,7 @@ PCC_CALL int pcc_on_resumption(struct pcc_flow *flow, struct pcc_law *law)
 {
 	pcc_num rate;
 
-	PCC_NEEDS(flow, 0);
-	PCC_NEEDS(law, 0);
+	PCC_NEEDS(flow && law, 0);
 	flow->on_end = 0;
 	pcc_update_path(flow, law);
 	if (flow->sample.now - flow->filled > PCC_LONG_IDLE) {

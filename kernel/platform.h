@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* What differs between the three places where this code runs: a BPF program, a
+/* The differences between the three places where this code runs: a BPF program, a
  * kernel module, and a program in user space that tests it. Everything else is
  * the same text: freestanding C in integers.
  *
@@ -62,11 +62,11 @@ typedef int64_t s64;
 #endif
 
 /* The verifier of BPF sees what is passed to a PCC_CALL for the first time in
- * it: this is for its eyes. Nobody passes NULL.
+ * it: this is for its eyes. No caller passes NULL.
  */
-#define PCC_NEEDS(pointer, otherwise)					\
+#define PCC_NEEDS(pointers, otherwise)					\
 	do {								\
-		if (!(pointer))						\
+		if (!(pointers))					\
 			return otherwise;				\
 	} while (0)
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
 /* Utilities as programs for a stack machine: docs/utility.md, "Programs". The code that takes a
- * program in checks it (pcc_program_check). The code that runs one stays within its bounds whatever
- * the program says, so a program that changes while it runs costs no more than a wrong number.
+ * program in checks it: text.h, crates/bpf/src/program.rs. The code that runs one stays within its
+ * bounds whatever the program says, so a program that changes while it runs costs no more than a
+ * wrong number.
  */
 #ifndef PCC_PROGRAM_H
 #define PCC_PROGRAM_H
@@ -232,8 +233,7 @@ PCC_CALL int pcc_step(const struct pcc_op *op, struct pcc_machine *machine)
 	pcc_num a, b = N_ZERO, c = N_ZERO;
 	u32 slot, code, takes;
 
-	PCC_NEEDS(op, 0);
-	PCC_NEEDS(machine, 0);
+	PCC_NEEDS(op && machine, 0);
 	slot = op->index & (PCC_MOST_SLOTS - 1);
 	code = op->code;
 	switch (code) {
@@ -266,8 +266,7 @@ PCC_CALL pcc_num pcc_run(const struct pcc_program *program, struct pcc_machine *
 {
 	u32 i, length;
 
-	PCC_NEEDS(program, N_UNKNOWN);
-	PCC_NEEDS(machine, N_UNKNOWN);
+	PCC_NEEDS(program && machine, N_UNKNOWN);
 	machine->held = 0;
 	length = program->length;
 	for (i = 0; i < PCC_MOST_OPS; i++) {
@@ -283,8 +282,7 @@ PCC_CALL int pcc_measure(struct pcc_machine *machine, const struct pcc_report *r
 {
 	u32 i;
 
-	PCC_NEEDS(machine, 0);
-	PCC_NEEDS(report, 0);
+	PCC_NEEDS(machine && report, 0);
 	for (i = 0; i < PCC_MEASUREMENTS; i++)
 		if (loads & (1U << i))
 			machine->measured[i] = pcc_measurement(report, i);

@@ -5,7 +5,6 @@
 
 #include "number.h"
 
-/* For so long a host may hold packets or acknowledgements. */
 #define PCC_NANOSECOND n_ratio(1, 1000000000) /* s */
 #define PCC_BYTES_PER_MBIT n_ratio(125000, 1)
 
@@ -218,8 +217,7 @@ PCC_CALL int pcc_doubted(struct pcc_report *to, const struct pcc_report *from, u
 {
 	pcc_num error, growth;
 
-	PCC_NEEDS(to, 0);
-	PCC_NEEDS(from, 0);
+	PCC_NEEDS(to && from, 0);
 	*to = *from;
 	error = pcc_loss_error(from);
 	if (doubt == PCC_IN_DISFAVOUR) {

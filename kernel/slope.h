@@ -7,9 +7,8 @@
 
 #include "report.h"
 
-/* An RTT sample and the time at which its packet was sent, from the first sample on,
- * count up to 2^22 µs: their product is less than 2^44, and the sum of 2^18 of them
- * less than 2^62.
+/* RTT samples and the times at which their packets left count from the first sample on, up to
+ * 2^22 µs. So a product is less than 2^44, and the sum of 2^18 of them less than 2^62.
  */
 #define SLOPE_MOST_TIME ((1LL << 22) - 1)
 #define SLOPE_MOST_SAMPLES (1U << 18)
@@ -89,8 +88,7 @@ PCC_CALL int pcc_slope_report(const struct pcc_slope *slope, struct pcc_report *
 {
 	pcc_num n, tt, tr, rr, gradient, unexplained, alike, freedom;
 
-	PCC_NEEDS(slope, 0);
-	PCC_NEEDS(report, 0);
+	PCC_NEEDS(slope && report, 0);
 	report->rtt_samples = slope->samples;
 	report->rtt = N_UNKNOWN;
 	report->rtt_least = N_UNKNOWN;

@@ -102,8 +102,7 @@ PCC_CALL pcc_num pcc_own_queue(const struct pcc_starting *starting,
 {
 	pcc_num stands, rise;
 
-	PCC_NEEDS(starting, N_ZERO);
-	PCC_NEEDS(report, N_ZERO);
+	PCC_NEEDS(starting && report, N_ZERO);
 	if (!n_known(report->rtt_least) || !n_known(starting->first_rtt))
 		return N_ZERO;
 	stands = n_sub(report->rtt_least, starting->first_rtt);
@@ -188,10 +187,7 @@ PCC_CALL int pcc_starting_judge(struct pcc_starting *starting, const struct pcc_
 	pcc_num delivery;
 	bool doubled;
 
-	PCC_NEEDS(starting, 0);
-	PCC_NEEDS(report, 0);
-	PCC_NEEDS(path, 0);
-	PCC_NEEDS(program, 0);
+	PCC_NEEDS(starting && report && path && program, 0);
 	if (starting->unknown)
 		starting->unknown--;
 	/* A host that did not make this doubling will not make the next one. */

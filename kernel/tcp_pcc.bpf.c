@@ -5,11 +5,13 @@
  *	bpftool struct_ops register tcp_pcc.bpf.o
  *	sysctl -w net.ipv4.tcp_congestion_control=pcc	# or setsockopt(TCP_CONGESTION)
  *
- * What it cannot do: ss -ti shows rate and window only, since BPF has no get_info; a socket has
- * room for a quarter of the intervals, so that on very long paths they are longer; and
- * trains of segments last a millisecond, eight segments at 100 Mbit/s, since sk_pacing_shift
- * may not be written. That they may be shorter (min_tso_segs) helps nothing then: in the
- * lab the module with such trains fills shallow buffers as badly with 1 as with 2.
+ * BPF cannot do all that the module does:
+ *
+ *  - ss -ti shows rate and window only, since BPF has no get_info.
+ *  - A socket has room for a quarter of the intervals, which are longer on very long paths.
+ *  - Trains of segments last a millisecond, eight segments at 100 Mbit/s, since sk_pacing_shift
+ *    may not be written. A lower min_tso_segs does not help: in the lab the module with such
+ *    trains fills shallow buffers as badly with 1 as with 2.
  */
 /* More do not fit into a socket: pcc_flows. */
 #define MONITOR_INTERVALS 8
@@ -24,8 +26,32 @@
 /* The kernel's structures, as far as they are used; where each field is the loader finds
  * out.
  */
+struct ns_common {
+	unsigned int inum;
+} __attribute__((preserve_access_index));
+
+struct net {
+	struct ns_common ns;
+} __attribute__((preserve_access_index));
+
+struct in6_addr {
+	union {
+		__u32 u6_addr32[4];
+	} in6_u;
+} __attribute__((preserve_access_index));
+
 struct sock_common {
+	__u32 skc_daddr;
+	__u32 skc_rcv_saddr;
+	__u16 skc_dport; /* in the order of the network */
+	__u16 skc_num;
+	unsigned short skc_family;
 	unsigned char skc_state;
+	struct {
+		struct net *net;
+	} skc_net;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
 } __attribute__((preserve_access_index));
 
 struct sock {
@@ -43,9 +69,17 @@ struct minmax {
 	struct minmax_sample s[3];
 } __attribute__((preserve_access_index));
 
+struct tcp_congestion_ops;
+
+struct inet_connection_sock {
+	const struct tcp_congestion_ops *icsk_ca_ops;
+} __attribute__((preserve_access_index));
+
 struct tcp_sock {
+	struct inet_connection_sock inet_conn;
 	__u32 data_segs_out;
 	__u64 bytes_sent;
+	__u64 bytes_acked;
 	__u32 packets_out;
 	__u32 sacked_out;
 	__u32 lost_out;
@@ -105,11 +139,16 @@ struct tcp_congestion_ops {
 
 #include "tcp.h"
 
+static __always_inline struct tcp_sock *tcp_sk(struct sock *sk)
+{
+	return (struct tcp_sock *)sk;
+}
+
 extern int LINUX_KERNEL_VERSION __kconfig;
 
-/* What connections strive for: the first, or the second if utility_place is 1. Whoever owns the
- * map may change it while they run: first the one that is not in use, then the place, since a
- * decision that read the one while it is written would have half of each.
+/* The utility of connections: the first, or the second if utility_place is 1. The map's owner may
+ * change it while they run: first the one that is not in use, then the place. Otherwise a decision
+ * could read half of each.
  */
 struct pcc_program utility = PCC_UTILITY_FAIR;
 struct pcc_program utility_next = PCC_UTILITY_FAIR;
@@ -120,16 +159,13 @@ struct {
 	u64 most; /* byte/s; 0 for none */
 } limits;
 
-/* What steers connections that begin from now on: enum pcc_law_kind. */
-u64 law;
-
-/* What the program in use was made of: for whoever asks later. */
+/* The text of the program in use, for `pcc kernel status`. */
 char utility_text[1024] = "fair";
 
-/* Of the object's bytes, as its loader knows it: whether what is loaded is the same. */
+/* A digest of the object's bytes, by which its loader knows whether the same is loaded. */
 u64 object_digest;
 
-/* Of the formula that pcc_written has code of, but for the values that it pushes. */
+/* A digest of the formula that pcc_written has code of, but for the values that it pushes. */
 u64 formula_digest;
 
 /* A trial ends by itself, whatever became of whoever began it: connections that begin
@@ -140,7 +176,7 @@ struct {
 	char before[16];
 } trial;
 
-/* What every kernel has. */
+/* Every kernel has it. */
 static const char usual[16] = "reno";
 
 #include "choose.h"
@@ -158,11 +194,6 @@ struct {
 	__type(key, int);
 	__type(value, struct pcc_connection);
 } pcc_flows SEC(".maps");
-
-static __always_inline struct tcp_sock *tcp_sk(struct sock *sk)
-{
-	return (struct tcp_sock *)sk;
-}
 
 static __always_inline void read_counters(struct pcc_flow *flow, struct sock *sk)
 {
@@ -288,7 +319,7 @@ static __always_inline void begin(struct pcc_connection *one, struct sock *sk)
 	}
 	totals_begin(one, sk);
 	read_counters(&one->flow, sk);
-	pcc_flow_new(&one->flow, &work->law, law,
+	pcc_flow_new(&one->flow, &work->law,
 		     ((u64)bpf_get_prandom_u32() << 32) | bpf_get_prandom_u32());
 	ask_for_pacing(sk);
 	set_rate(&one->flow, sk);
@@ -322,7 +353,7 @@ void BPF_PROG(pcc_init, struct sock *sk)
 {
 	if (trial.until && bpf_ktime_get_boot_ns() > trial.until && !hand_over(sk))
 		return;
-	/* Who only receives needs nothing: the first data that is sent begins a connection. */
+	/* A receiver needs nothing: the first data that is sent begins a connection. */
 	if (!tcp_sk(sk)->bytes_sent) {
 		ask_for_pacing(sk);
 		return;

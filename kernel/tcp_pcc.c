@@ -28,7 +28,7 @@
 #include <linux/version.h>
 #include <net/tcp.h>
 
-/* Of a second's data a train has 1/2^13, 122 us, as the tool's trains; TCP's own has 1 ms.
+/* A train has 1/2^13 of a second's data, 122 us, as the tool's trains; TCP's own has 1 ms.
  * At 100 Mbit/s that is one segment.
  */
 static bool pcc_short_trains = true;
@@ -39,9 +39,8 @@ static bool pcc_short_trains = true;
 #include "tcp.h"
 #include "text.h"
 
-/* What stands in the socket. What get_info shows is here and not in the flow, since it is
- * asked for without the socket's lock, even while the connection gets another congestion
- * control.
+/* The socket's private part. It has the numbers of get_info, which is called without the socket's
+ * lock, even while the connection gets another congestion control.
  */
 struct pcc_connection {
 	/* NULL while there is no memory for it: then TCP is Reno. */
@@ -55,7 +54,7 @@ struct pcc_connection {
 	u64 rate;	/* around which it probes, byte/s; 0 before the first interval */
 };
 
-/* What connections strive for. It may be replaced while they run. */
+/* The utility of connections. It may be replaced while they run. */
 struct pcc_striving {
 	struct rcu_head rcu;
 	struct pcc_program program;
@@ -72,8 +71,6 @@ enum pcc_variant {
 static struct pcc_striving __rcu *pcc_striving[PCC_VARIANTS];
 static struct kmem_cache *pcc_flows;
 static unsigned long pcc_most;
-/* What steers connections that begin from now on: enum pcc_law_kind. */
-static u32 pcc_law_of[PCC_VARIANTS];
 
 /* The program of a utility's name, or what is one itself. */
 static const char *pcc_program_of(const char *text)
@@ -86,7 +83,7 @@ static const char *pcc_program_of(const char *text)
 	return text;
 }
 
-/* Tells root, who wrote it, what is wrong with a utility. */
+/* Tells root, who wrote it, the fault of a utility. */
 static int pcc_refuse(const char *text, enum pcc_invalid why, const struct pcc_text *bad)
 {
 	static const char *const reasons[] = {
@@ -160,36 +157,6 @@ static void pcc_param_free(void *arg)
 	RCU_INIT_POINTER(*place, NULL);
 }
 
-static const char *const pcc_laws[PCC_LAWS] = {
-	[PCC_ASCENT] = "ascent",
-	[PCC_VIVACE] = "vivace",
-};
-
-static int pcc_law_set(const char *text, const struct kernel_param *param)
-{
-	u32 *which = param->arg;
-	int known = sysfs_match_string(pcc_laws, text);
-
-	if (known < 0) {
-		pr_err("law: `%.20s' is none; there are ascent and vivace\n", text);
-		return -EINVAL;
-	}
-	WRITE_ONCE(*which, known);
-	return 0;
-}
-
-static int pcc_law_get(char *buffer, const struct kernel_param *param)
-{
-	const u32 *which = param->arg;
-
-	return scnprintf(buffer, PAGE_SIZE, "%s\n", pcc_laws[READ_ONCE(*which)]);
-}
-
-static const struct kernel_param_ops pcc_law_ops = {
-	.set = pcc_law_set,
-	.get = pcc_law_get,
-};
-
 static const struct kernel_param_ops pcc_param_ops = {
 	.set = pcc_param_set,
 	.get = pcc_param_get,
@@ -200,10 +167,6 @@ module_param_cb(utility, &pcc_param_ops, &pcc_striving[PCC_DEFAULT], 0644);
 MODULE_PARM_DESC(utility, "what connections with pcc strive for: a name, or a program (default fair)");
 module_param_cb(bulk_utility, &pcc_param_ops, &pcc_striving[PCC_BULK], 0644);
 MODULE_PARM_DESC(bulk_utility, "the same of pcc_bulk (default safe: loss counts, queues do not)");
-module_param_cb(law, &pcc_law_ops, &pcc_law_of[PCC_DEFAULT], 0644);
-MODULE_PARM_DESC(law, "what steers connections with pcc that begin from now on: ascent (the default) or vivace");
-module_param_cb(bulk_law, &pcc_law_ops, &pcc_law_of[PCC_BULK], 0644);
-MODULE_PARM_DESC(bulk_law, "the same of pcc_bulk");
 module_param_named(short_trains, pcc_short_trains, bool, 0444);
 MODULE_PARM_DESC(short_trains, "trains of 122 us instead of TCP's own (default Y)");
 module_param_named(most, pcc_most, ulong, 0644);
@@ -215,9 +178,9 @@ static void pcc_read(struct sock *sk, struct pcc_flow *flow)
 	flow->most = pcc_most_rate(READ_ONCE(sk->sk_max_pacing_rate), READ_ONCE(pcc_most));
 }
 
-/* tcp_tso_autosize() adds 64 kB >> min_rtt / 512 us to what is sent in 1 / 2^shift s: below
- * half a millisecond a train is 64 kB at any rate, half of what a port of a switch holds.
- * Nothing but the bound of the device makes it less, which is set anew with each route.
+/* tcp_tso_autosize() adds 64 kB >> min_rtt / 512 us to the data of 1 / 2^shift s. Below half a
+ * millisecond a train therefore has 64 kB at any rate, half of a switch port's buffer. Only the
+ * bound of the device makes it less, which is set anew with each route.
  */
 static void pcc_limit_trains(struct sock *sk, u64 segments)
 {
@@ -250,7 +213,7 @@ static void pcc_show(struct pcc_connection *pcc)
 }
 
 /* May be in a softirq. An attempt that fails is no news: Reno goes on. */
-static bool pcc_begin(struct sock *sk, enum pcc_variant variant)
+static bool pcc_begin(struct sock *sk)
 {
 	struct pcc_connection *pcc = inet_csk_ca(sk);
 	struct pcc_steered *steered;
@@ -259,13 +222,13 @@ static bool pcc_begin(struct sock *sk, enum pcc_variant variant)
 	if (!steered)
 		return false;
 	pcc_read(sk, &steered->flow);
-	pcc_flow_new(&steered->flow, &steered->law, READ_ONCE(pcc_law_of[variant]), get_random_u64());
+	pcc_flow_new(&steered->flow, &steered->law, get_random_u64());
 	pcc->steered = steered;
 	pcc_set_rate(sk, &steered->flow);
 	return true;
 }
 
-static void pcc_ready(struct sock *sk, enum pcc_variant variant)
+static void pcc_init(struct sock *sk)
 {
 	struct pcc_connection *pcc = inet_csk_ca(sk);
 
@@ -275,18 +238,8 @@ static void pcc_ready(struct sock *sk, enum pcc_variant variant)
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 	if (pcc_short_trains)
 		sk_pacing_shift_update(sk, PCC_PACING_SHIFT);
-	if (!pcc_begin(sk, variant))
+	if (!pcc_begin(sk))
 		pcc->ask_again = tcp_sk(sk)->delivered + 1;
-}
-
-static void pcc_init(struct sock *sk)
-{
-	pcc_ready(sk, PCC_DEFAULT);
-}
-
-static void pcc_bulk_init(struct sock *sk)
-{
-	pcc_ready(sk, PCC_BULK);
 }
 
 static void pcc_release(struct sock *sk)
@@ -308,14 +261,14 @@ static void pcc_release(struct sock *sk)
 }
 
 /* Without memory for more, once a round trip asks for it again. */
-static void pcc_be_reno(struct sock *sk, const struct rate_sample *rs, enum pcc_variant variant)
+static void pcc_be_reno(struct sock *sk, const struct rate_sample *rs)
 {
 	struct pcc_connection *pcc = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 	u64 rate, most;
 
 	if (!before(rs->prior_delivered, pcc->ask_again)) {
-		if (pcc_begin(sk, variant))
+		if (pcc_begin(sk))
 			return;
 		pcc->ask_again = tp->delivered;
 	}
@@ -339,7 +292,7 @@ static void pcc_on_sample(struct sock *sk, const struct rate_sample *rs, enum pc
 
 	if (unlikely(!steered)) {
 		if (pcc->ready)
-			pcc_be_reno(sk, rs, variant);
+			pcc_be_reno(sk, rs);
 		return;
 	}
 	flow = &steered->flow;
@@ -441,12 +394,12 @@ static size_t pcc_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_inf
 	return sizeof(info->bbr);
 }
 
-#define PCC_OPS(own_name, begin, on_sample)		\
+#define PCC_OPS(own_name, on_sample)			\
 {							\
 	.name		= own_name,			\
 	.owner		= THIS_MODULE,			\
 	.flags		= TCP_CONG_NON_RESTRICTED,	\
-	.init		= begin,			\
+	.init		= pcc_init,			\
 	.release	= pcc_release,			\
 	.cong_control	= on_sample,			\
 	PCC_TX_START,					\
@@ -457,11 +410,11 @@ static size_t pcc_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_inf
 }
 
 static struct tcp_congestion_ops pcc_ops[PCC_VARIANTS] __read_mostly = {
-	[PCC_DEFAULT] = PCC_OPS("pcc", pcc_init, pcc_cong_control),
-	[PCC_BULK] = PCC_OPS("pcc_bulk", pcc_bulk_init, pcc_bulk_cong_control),
+	[PCC_DEFAULT] = PCC_OPS("pcc", pcc_cong_control),
+	[PCC_BULK] = PCC_OPS("pcc_bulk", pcc_bulk_cong_control),
 };
 
-/* So many of them are registered, from the first on. */
+/* The number of them that are registered, from the first on. */
 static int pcc_registered;
 
 static int __init pcc_register(void)

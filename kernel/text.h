@@ -118,9 +118,9 @@ PCC_PART pcc_num pcc_decimal(u64 value, s32 tens)
 	return number;
 }
 
-/* A decimal number; NaN if it is none. With at most 18 digits and 19 places, which is all that
- * people write, and programs but for what is tiny, it is right to the last bit; other
- * numbers are rounded more than once.
+/* A decimal number; NaN if it is none. It is right to the last bit with at most 18 digits and 19
+ * places. People write no more, and programs do for tiny numbers only, which are rounded more than
+ * once.
  */
 PCC_CALL pcc_num pcc_number(struct pcc_text word)
 {
@@ -201,26 +201,19 @@ PCC_PART bool pcc_read_op(struct pcc_program *program, struct pcc_op *op, struct
 	return n_finite(op->value);
 }
 
-/* Whether two programs are the same but for the values that they push. */
-PCC_PART bool pcc_is_alike(const struct pcc_program *one, const struct pcc_program *other)
-{
-	u32 i;
-
-	if (one->length != other->length)
-		return false;
-	for (i = 0; i < one->length; i++)
-		if (one->ops[i].code != other->ops[i].code ||
-		    one->ops[i].index != other->ops[i].index)
-			return false;
-	return true;
-}
-
-/* Which code there is of it; 0 for none. */
+/* Which code there is of it, whatever values it pushes; 0 for none. */
 PCC_PART u32 pcc_built_in_of(const struct pcc_program *program)
 {
 	static const struct pcc_program fair = PCC_UTILITY_FAIR;
+	u32 i;
 
-	return pcc_is_alike(program, &fair) ? PCC_IS_FAIR : 0;
+	if (program->length != fair.length)
+		return 0;
+	for (i = 0; i < fair.length; i++)
+		if (program->ops[i].code != fair.ops[i].code ||
+		    program->ops[i].index != fair.ops[i].index)
+			return 0;
+	return PCC_IS_FAIR;
 }
 
 /* Why a program is none. */
@@ -228,61 +221,34 @@ enum pcc_invalid {
 	PCC_VALID,
 	PCC_TOO_LONG,
 	PCC_TOO_DEEP,
-	/* A step takes more than there is, more or less than one value is left,
-	 * a slot is read before it is set or does not exist, an operation or a
-	 * measurement is none, or a number is not finite.
+	/* A step takes more than there is, more or less than one value is left, a slot is read
+	 * before it is set, or a word means nothing.
 	 */
 	PCC_MALFORMED,
 };
 
-/* For whoever takes a program in: a loader, a module. */
+/* Whether the operations that were read find their values, and leave one. */
 PCC_PART enum pcc_invalid pcc_program_check(const struct pcc_program *program)
 {
-	u32 i, takes, gives, held = 0, depth = 0, set = 0, loads = 0;
+	u32 i, takes, held = 0, depth = 0, set = 0;
+	const struct pcc_op *op;
 
-	if (program->length > PCC_MOST_OPS)
-		return PCC_TOO_LONG;
 	for (i = 0; i < program->length; i++) {
-		const struct pcc_op *op = &program->ops[i];
-
-		takes = 0;
-		gives = 1;
-		if (op->code >= PCC_CODES)
+		op = &program->ops[i];
+		if (op->code == PCC_GET && !(set & (1U << op->index)))
 			return PCC_MALFORMED;
-		if (op->code == PCC_PUSH && !n_finite(op->value))
-			return PCC_MALFORMED;
-		if (op->code == PCC_LOAD) {
-			if (op->index >= PCC_MEASUREMENTS)
-				return PCC_MALFORMED;
-			loads |= 1U << op->index;
-		}
-		if (op->code == PCC_SET || op->code == PCC_GET) {
-			if (op->index >= PCC_MOST_SLOTS)
-				return PCC_MALFORMED;
-			if (op->code == PCC_GET && !(set & (1U << op->index)))
-				return PCC_MALFORMED;
+		if (op->code == PCC_SET)
 			set |= 1U << op->index;
-		}
-		if (op->code == PCC_SET) {
-			takes = 1;
-			gives = 0;
-		} else if (op->code > PCC_GET) {
-			takes = pcc_operands(op->code);
-		}
+		takes = op->code > PCC_GET ? pcc_operands(op->code) : op->code == PCC_SET;
 		if (held < takes)
 			return PCC_MALFORMED;
-		held += gives - takes;
+		held += (op->code != PCC_SET) - takes;
 		if (held > depth)
 			depth = held;
 	}
 	if (depth > PCC_MOST_DEPTH)
 		return PCC_TOO_DEEP;
-	if (program->built_in && program->built_in != pcc_built_in_of(program))
-		return PCC_MALFORMED;
-	if (held != 1 || loads != program->loads || !n_at_least(program->panic_loss, N_ZERO) ||
-	    !n_at_most(program->panic_loss, N_ONE))
-		return PCC_MALFORMED;
-	return PCC_VALID;
+	return held == 1 ? PCC_VALID : PCC_MALFORMED;
 }
 
 /* Reads a program, of so many bytes, and checks it. *bad is the word that means nothing,
@@ -301,7 +267,7 @@ PCC_PART enum pcc_invalid pcc_program_read(struct pcc_program *program, const ch
 	if (!pcc_skip(&word, "panic_loss="))
 		return PCC_MALFORMED;
 	program->panic_loss = pcc_number(word);
-	if (!n_finite(program->panic_loss))
+	if (!n_at_least(program->panic_loss, N_ZERO) || !n_at_most(program->panic_loss, N_ONE))
 		return PCC_MALFORMED;
 	for (;;) {
 		*bad = word = pcc_next_word(&rest);

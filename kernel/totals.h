@@ -51,43 +51,6 @@ struct pcc_connection {
 	};
 };
 
-struct ns_common___totals {
-	unsigned int inum;
-} __attribute__((preserve_access_index));
-
-struct net___totals {
-	struct ns_common___totals ns;
-} __attribute__((preserve_access_index));
-
-struct sock_common___totals {
-	__u16 skc_dport;
-	struct {
-		struct net___totals *net;
-	} skc_net;
-} __attribute__((preserve_access_index));
-
-struct sock___totals {
-	struct sock_common___totals __sk_common;
-} __attribute__((preserve_access_index));
-
-struct tcp_sock___totals {
-	__u64 bytes_sent;
-	__u64 bytes_acked;
-	__u32 data_segs_out;
-	__u32 lost;
-} __attribute__((preserve_access_index));
-
-static __always_inline u32 netns_of(void *sk)
-{
-	return ((struct sock___totals *)sk)->__sk_common.skc_net.net->ns.inum;
-}
-
-/* At the other end, in the order of the network. */
-static __always_inline u16 port_of(void *sk)
-{
-	return ((struct sock___totals *)sk)->__sk_common.skc_dport;
-}
-
 /* The entry under this number, made if it is missing. */
 static __always_inline struct pcc_totals *totals_of(u32 *netns)
 {
@@ -99,7 +62,7 @@ static __always_inline struct pcc_totals *totals_of(u32 *netns)
 	return bpf_map_lookup_elem(&pcc_totals, netns);
 }
 
-/* Whoever loads this tries a connection to this port of its own, which is not counted; 0 for none. */
+/* The loader tries a connection to this port of its own, which is not counted; 0 for none. */
 u64 uncounted_port;
 
 /* There is no namespace of this number, and no entry. */
@@ -108,12 +71,12 @@ u64 uncounted_port;
 /* A connection begins, perhaps after others had its steering. */
 static __noinline void totals_begin(struct pcc_connection *one, struct sock *sk)
 {
-	struct tcp_sock___totals *tp = (void *)sk;
+	const struct tcp_sock *tp = tcp_sk(sk);
 	struct pcc_counted *counted = &one->counted;
 	struct pcc_totals *totals;
-	u32 netns = netns_of(sk);
+	u32 netns = sk->__sk_common.skc_net.net->ns.inum;
 
-	if (uncounted_port && bpf_ntohs(port_of(sk)) == uncounted_port) {
+	if (uncounted_port && bpf_ntohs(sk->__sk_common.skc_dport) == uncounted_port) {
 		counted->netns = PCC_NO_NAMESPACE;
 		return;
 	}
@@ -139,7 +102,7 @@ static __noinline void totals_begin(struct pcc_connection *one, struct sock *sk)
 
 static __noinline void totals_add(struct pcc_connection *one, struct sock *sk)
 {
-	struct tcp_sock___totals *tp = (void *)sk;
+	const struct tcp_sock *tp = tcp_sk(sk);
 	struct pcc_counted *counted = &one->counted;
 	struct pcc_totals *totals = bpf_map_lookup_elem(&pcc_totals, &counted->netns);
 

@@ -12,9 +12,7 @@
 PCC_CALL pcc_num pcc_utility(const struct pcc_program *program, const struct pcc_report *report,
 			     struct pcc_machine *machine)
 {
-	PCC_NEEDS(program, N_UNKNOWN);
-	PCC_NEEDS(report, N_UNKNOWN);
-	PCC_NEEDS(machine, N_UNKNOWN);
+	PCC_NEEDS(program && report && machine, N_UNKNOWN);
 	if (program->built_in == PCC_IS_FAIR)
 		return pcc_fair_utility(program, report);
 	pcc_measure(machine, report, program->loads);

@@ -57,56 +57,40 @@ PCC_LIES(pcc_watched, silences, 132);
 PCC_LIES(pcc_watched, panics, 136);
 PCC_LIES(pcc_watched, netns, 140);
 
-struct in6_addr___watch {
-	union {
-		__u32 u6_addr32[4];
-	} in6_u;
-} __attribute__((preserve_access_index));
-
-struct sock_common___watch {
-	__u32 skc_daddr;
-	__u32 skc_rcv_saddr;
-	__u16 skc_dport;
-	__u16 skc_num;
-	unsigned short skc_family;
-	unsigned char skc_state;
-	struct in6_addr___watch skc_v6_daddr;
-	struct in6_addr___watch skc_v6_rcv_saddr;
-} __attribute__((preserve_access_index));
-
-struct sock___watch {
-	struct sock_common___watch __sk_common;
-	unsigned long sk_pacing_rate;
-} __attribute__((preserve_access_index));
-
+/* Its place is looked up; that of tcp_congestion_ops, which BPF registers, is given. */
 struct tcp_congestion_ops___watch {
 	char name[16];
 } __attribute__((preserve_access_index));
 
-struct inet_connection_sock___watch {
-	const struct tcp_congestion_ops___watch *icsk_ca_ops;
-} __attribute__((preserve_access_index));
-
-struct tcp_sock___watch {
-	struct inet_connection_sock___watch inet_conn;
-	__u64 bytes_sent;
-	__u64 bytes_acked;
-	__u32 data_segs_out;
-	__u32 lost;
-	__u32 srtt_us;
-	__u32 snd_cwnd;
-} __attribute__((preserve_access_index));
-
-struct bpf_iter_meta___watch {
+struct bpf_iter_meta {
 	struct seq_file *seq;
 } __attribute__((preserve_access_index));
 
 struct bpf_iter__bpf_sk_storage_map {
-	struct bpf_iter_meta___watch *meta;
-	struct bpf_map *map;
-	struct sock___watch *sk;
+	struct bpf_iter_meta *meta;
+	struct sock *sk;
 	void *value;
 } __attribute__((preserve_access_index));
+
+/* Both ends of a connection. */
+static __always_inline void watch_ends(struct pcc_watched *watched, const struct sock *sk)
+{
+	int i;
+
+	watched->family = sk->__sk_common.skc_family;
+	watched->local_port = sk->__sk_common.skc_num;
+	watched->remote_port = bpf_ntohs(sk->__sk_common.skc_dport);
+	if (watched->family != PCC_AF_INET6) {
+		watched->local[0] = sk->__sk_common.skc_rcv_saddr;
+		watched->remote[0] = sk->__sk_common.skc_daddr;
+		return;
+	}
+#pragma unroll
+	for (i = 0; i < 4; i++) {
+		watched->local[i] = sk->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr32[i];
+		watched->remote[i] = sk->__sk_common.skc_v6_daddr.in6_u.u6_addr32[i];
+	}
+}
 
 /* Loaded only if asked for: some kernels refuse iterators, and bpftool, which loads what is
  * not marked so, could not register the rest there.
@@ -115,10 +99,10 @@ SEC("?iter/bpf_sk_storage_map")
 int pcc_watch(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	const struct tcp_congestion_ops___watch *ops;
-	struct sock___watch *sk = ctx->sk;
+	struct sock *sk = ctx->sk;
 	struct seq_file *seq = ctx->meta->seq;
 	struct pcc_watched watched = {};
-	struct tcp_sock___watch *tp;
+	struct tcp_sock *tp;
 	struct pcc_connection *one = ctx->value;
 	struct pcc_flow *flow;
 	int i;
@@ -126,28 +110,16 @@ int pcc_watch(struct bpf_iter__bpf_sk_storage_map *ctx)
 	if (!sk || !one)
 		return 0;
 	flow = &one->flow;
-	tp = (void *)bpf_skc_to_tcp_sock(sk);
+	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
-	ops = tp->inet_conn.icsk_ca_ops;
+	ops = (void *)tp->inet_conn.icsk_ca_ops;
 	if (!ops)
 		return 0;
 #pragma unroll
 	for (i = 0; i < 16; i++)
 		watched.name[i] = ops->name[i];
-	watched.family = sk->__sk_common.skc_family;
-	if (watched.family == PCC_AF_INET6) {
-#pragma unroll
-		for (i = 0; i < 4; i++) {
-			watched.local[i] = sk->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr32[i];
-			watched.remote[i] = sk->__sk_common.skc_v6_daddr.in6_u.u6_addr32[i];
-		}
-	} else {
-		watched.local[0] = sk->__sk_common.skc_rcv_saddr;
-		watched.remote[0] = sk->__sk_common.skc_daddr;
-	}
-	watched.local_port = sk->__sk_common.skc_num;
-	watched.remote_port = bpf_ntohs(sk->__sk_common.skc_dport);
+	watch_ends(&watched, sk);
 	watched.state = sk->__sk_common.skc_state;
 	watched.now = bpf_ktime_get_ns();
 	watched.sent = tp->bytes_sent;
@@ -164,7 +136,7 @@ int pcc_watch(struct bpf_iter__bpf_sk_storage_map *ctx)
 	watched.intervals = flow->intervals;
 	watched.silences = flow->silences;
 	watched.panics = flow->panics;
-	watched.netns = netns_of(sk);
+	watched.netns = sk->__sk_common.skc_net.net->ns.inum;
 	bpf_seq_write(seq, &watched, sizeof(watched));
 	return 0;
 }

@@ -25,7 +25,7 @@ fn module_sources(kernel: &Path) -> io::Result<String> {
     let mut names = Vec::new();
     if kernel.is_dir() {
         println!("cargo::rerun-if-changed={}", kernel.display());
-        for dir in ["", "ascent/", "vivace/"] {
+        for dir in ["", "ascent/"] {
             for entry in fs::read_dir(kernel.join(dir))? {
                 let name = entry?.file_name().to_string_lossy().into_owned();
                 if name.ends_with(".h") || name == "Kbuild" || name == "tcp_pcc.c" {

@@ -120,7 +120,7 @@ REMARKS = {
     "reactiveness": "**Not reproduced** by the paper's law: the second flow needs 40 s (15 seeds, 95 % of confidence: 35 to 46), four times CUBIC's time, and "
     "then deviates\n1.3 times less. The reason was not found. PCC and Vivace converge sooner than CUBIC. All seeds of CUBIC are one run, since nothing on this path is\n"
     "random; in the lab's shorter runs a real kernel's CUBIC deviates by 8.6 Mbit/s.",
-    "kernel-random-loss": "Reproduced by Allegro and PCC. Vivace's single pair of probes does not bear 5 % of loss ([kernel](kernel.md)).",
+    "kernel-random-loss": "Reproduced by Allegro and PCC. Vivace's single pair of probes does not bear 5 % of loss ([laws](../laws.md#vivace)).",
     "self-inflicted-latency": "Reproduced by PCC and Vivace. Allegro's utility has no price for the queue, so it fills 1 MB. The published delay of BBR is not "
     "reproduced.",
     "loss-at-convergence": "By the papers' laws ten flows lose less than published. Two flows of Allegro lose more. BBR's 10 % is not reproduced: the model is "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0
 /* The kernel's PCC as a library of a program in user space, for tests: crates/kernel-c
- * compares it with the core. What is passed are the structures of the headers.
+ * compares it with the core. The structures of the headers are passed.
  */
 #include <string.h>
 
@@ -62,11 +62,6 @@ u64 pcc_lib_seconds(u64 nanoseconds)
 	return n_seconds(nanoseconds);
 }
 
-int pcc_lib_check(const struct pcc_program *program)
-{
-	return pcc_program_check(program);
-}
-
 int pcc_lib_read(struct pcc_program *program, const char *text, u32 length)
 {
 	struct pcc_text bad;
@@ -125,10 +120,10 @@ u32 pcc_lib_law_size(void)
 	return sizeof(struct pcc_law);
 }
 
-void pcc_lib_law_new(struct pcc_law *law, u32 which, u64 rate, u64 seed)
+void pcc_lib_law_new(struct pcc_law *law, u64 rate, u64 seed)
 {
 	memset(law, 0, sizeof(*law));
-	pcc_law_new(law, which, rate, seed);
+	pcc_law_new(law, rate, seed);
 }
 
 void pcc_lib_law_next(struct pcc_law *law, const struct pcc_path *path, struct pcc_slot *slot)
@@ -203,12 +198,11 @@ u32 pcc_lib_flow_size(void)
 	return sizeof(struct pcc_steered);
 }
 
-void pcc_lib_flow_new(struct pcc_steered *all, u32 which, const struct pcc_sample *sample,
-		      u64 seed)
+void pcc_lib_flow_new(struct pcc_steered *all, const struct pcc_sample *sample, u64 seed)
 {
 	memset(all, 0, sizeof(*all));
 	all->flow.sample = *sample;
-	pcc_flow_new(&all->flow, &all->law, which, seed);
+	pcc_flow_new(&all->flow, &all->law, seed);
 }
 
 /* All that is not kept has this in each byte. */
@@ -266,7 +260,7 @@ struct pcc_told {
 	u32 limited_by;
 	u32 panics;
 	u32 silences;
-	/* Of the latest report. */
+	/* The latest report's. */
 	u32 is_judged;
 	u32 packets_lost;
 	u32 loss_bursts;

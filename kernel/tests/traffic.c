@@ -4,10 +4,9 @@
  *	traffic receive PORT
  *	traffic send CONGESTION-CONTROL ADDRESS PORT CONNECTIONS BYTES PROCESSES
  *
- * The receiver answers each connection with the number of bytes that were what they had to
- * be. Of a sender's connections every seventh is thrown away in the middle (a reset), every
- * fifth gets another congestion control and this one again. Named -pcc, they choose none,
- * and what they have by then must be pcc.
+ * The receiver answers each connection with the number of bytes that were right. A sender
+ * throws away every seventh connection in the middle (a reset). Every fifth gets another
+ * congestion control and this one again. Named -pcc, they choose none, and must have pcc.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -67,7 +66,7 @@ static void receive(const char *port)
 	err(1, "accept");
 }
 
-/* Who has chosen none must have this one. */
+/* A socket that has chosen none must have this one. */
 static void check(int connection, const char *name)
 {
 	char found[16] = "";

@@ -95,8 +95,28 @@ pub fn marked(program: &[u8], written: u64) -> Vec<u8> {
     marked
 }
 
+/// An operator's function in the object, the register of its first operand, and the number of operands.
+fn call_of(code: u32) -> (&'static str, u8, u8) {
+    let (function, first) = match code {
+        ADD | SUBTRACT => ("n_add", 1),
+        MULTIPLY => ("n_mul", 1),
+        DIVIDE => ("n_div", 1),
+        EXPONENTIAL => ("n_exp", 1),
+        LOGARITHM => ("n_log", 1),
+        ROOT => ("n_sqrt", 1),
+        NEGATE | ABSOLUTE => ("", 0),
+        _ => ("pcc_operate", 2),
+    };
+    let operands = match code {
+        NEGATE | ABSOLUTE..=SIGMOID | NOT | KNOWN => 1,
+        IF => 3,
+        _ => 2,
+    };
+    (function, first, operands)
+}
+
 impl Code {
-    /// Of a valid program, `struct pcc_program`; of `fair`, whose code the kernel has, code without a result.
+    /// The code of a valid program, `struct pcc_program`. For `fair`, whose code the kernel has, it has no result.
     ///
     /// Until the first call each instruction takes one place: lines of the source begin in some of these.
     pub fn of(program: &[u8]) -> Self {
@@ -158,26 +178,7 @@ impl Code {
     }
 
     fn apply(&mut self, code: u32, stack: &mut Vec<(u8, i16)>) {
-        let function = match code {
-            ADD | SUBTRACT => "n_add",
-            MULTIPLY => "n_mul",
-            DIVIDE => "n_div",
-            EXPONENTIAL => "n_exp",
-            LOGARITHM => "n_log",
-            ROOT => "n_sqrt",
-            NEGATE | ABSOLUTE => "",
-            _ => "pcc_operate",
-        };
-        let first = match function {
-            "" => 0,
-            "pcc_operate" => 2,
-            _ => 1,
-        };
-        let operands = match code {
-            NEGATE | ABSOLUTE..=SIGMOID | NOT | KNOWN => 1,
-            IF => 3,
-            _ => 2,
-        };
+        let (function, first, operands) = call_of(code);
         for operand in (0..operands).rev() {
             self.load(first + operand, stack.pop());
         }

@@ -10,8 +10,8 @@
 //!   what all have done ──▶ totals ──▶ prometheus
 //! ```
 //!
-//! What is loaded, and how it is set, is asked of the kernel each time: no file of ours says it. libbpf is opened when
-//! something is loaded, so a program that is built with this crate starts without libbpf. It needs Linux 6.1; elsewhere this
+//! The kernel is asked each time for the programs that are loaded and their settings: no file of ours says it. libbpf is
+//! opened when something is loaded, so a program that is built with this crate starts without libbpf. It needs Linux 6.1; elsewhere this
 //! crate is empty.
 
 #![cfg(target_os = "linux")]

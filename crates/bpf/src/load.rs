@@ -32,8 +32,6 @@ pub struct Wanted {
     pub utility: String,
     /// The utility as the kernel runs it: `struct pcc_program`.
     pub program: Vec<u8>,
-    /// The number of the control law.
-    pub law: u64,
     /// The highest rate of each connection; 0 for no limit. Unit: byte/s.
     pub limit: u64,
     /// Whether new connections of this network namespace are to have it.
@@ -138,7 +136,6 @@ impl Wanted {
         has("object_digest", digest)
             && variables.strives_for(&self.program)
             && has("limits.most", self.limit)
-            && has("law", self.law)
             && has("trial.until", 0)
             && self.trial.is_none()
     }
@@ -185,16 +182,7 @@ impl Wanted {
             return Err(LoadError::MustAllow);
         }
         let digest = object.digest();
-        object.register_as(name, allow)?;
-        object.write_formula(&self.program)?;
-        // libbpf tells more of types that cannot be read.
-        let kernel = std::fs::read(KERNEL_TYPES).ok().and_then(|types| Btf::read(types).ok());
-        if let Some(kernel) = &kernel {
-            object.fit(kernel)?;
-        }
-        let can_link = kernel.is_some_and(|kernel| registration::has_links(&kernel));
-        let linked =
-            can_link && old.map_or_else(registration::can_pin, |old| old.link.is_some() || registration::can_pin());
+        let linked = self.fit(&mut object, allow, old)?;
         // Sums go on, whatever version adds to them.
         let totals = old.and_then(|old| old.totals.as_ref());
         let loaded = Loaded::load_with(&object, Part::Control { linked }, totals)?;
@@ -203,23 +191,40 @@ impl Wanted {
         self.write(&loaded, digest, &before, until)?;
         let registration =
             Registration::new(name, &loaded, linked, old).doing(|| format!("the kernel did not register {name}"))?;
-        let finish = || -> Result<(), HostError> {
-            if let Some(got) = self.given(&loaded)?.filter(|got| got != name) {
-                return Err(HostError::NoRoomInSockets { name: name.clone(), got, most: STATE });
-            }
-            if let Some(time) = self.trial {
-                attend(registration.map.id, time).map_err(HostError::Unattended)?;
-            }
-            if self.default || is_default { sysctl::set_default(name) } else { Ok(()) }
-        };
-        if let Err(error) = finish() {
+        let is_default = self.default || is_default;
+        if let Err(error) = self.finish(&loaded, registration.map.id, is_default, attend) {
             registration.undo().map_err(|undone| undone.within(error.told()))?;
             return Err(error.within("nothing was changed").into());
         }
         old.into_iter().chain(stale).try_for_each(|variant| variant.retire(name))?;
         rule::Rule::all()?.iter().filter(|rule| rule.name == *name).try_for_each(|rule| rule.ends(until))?;
         let gap = old.is_some_and(|old| old.link.is_none());
-        Ok(Done::Loaded { replaces: old.is_some(), gap, is_default: self.default || is_default, before })
+        Ok(Done::Loaded { replaces: old.is_some(), gap, is_default, before })
+    }
+
+    /// Makes the object one for this kernel, with this name and formula: whether a link is to hold it.
+    fn fit(&self, object: &mut Object, allow: bool, old: Option<&Variant>) -> Result<bool, LoadError> {
+        object.register_as(&self.name, allow)?;
+        object.write_formula(&self.program)?;
+        // libbpf tells more of types that cannot be read.
+        let kernel = std::fs::read(KERNEL_TYPES).ok().and_then(|types| Btf::read(types).ok());
+        if let Some(kernel) = &kernel {
+            object.fit(kernel)?;
+        }
+        let can_link = kernel.is_some_and(|kernel| registration::has_links(&kernel));
+        Ok(can_link && old.map_or_else(registration::can_pin, |old| old.link.is_some() || registration::can_pin()))
+    }
+
+    /// The last steps, of a registered congestion control: a connection has it, a trial ends, and it is the default.
+    fn finish(&self, loaded: &Loaded, map: u32, is_default: bool, attend: Attend<'_>) -> Result<(), HostError> {
+        let name = &self.name;
+        if let Some(got) = self.given(loaded)?.filter(|got| got != name) {
+            return Err(HostError::NoRoomInSockets { name: name.clone(), got, most: STATE });
+        }
+        if let Some(time) = self.trial {
+            attend(map, time).map_err(HostError::Unattended)?;
+        }
+        if is_default { sysctl::set_default(name) } else { Ok(()) }
     }
 
     /// The congestion control that a connection of this host with itself is given if it asks for this one. The totals do not have
@@ -242,8 +247,7 @@ impl Wanted {
         variables.write_text::<UTILITY_TEXT>("utility_text", &self.utility)?;
         variables.write_text::<16>("trial.before", before)?;
         variables.write("trial.until", &until.to_ne_bytes())?;
-        set_limit(&variables, self.limit)?;
-        set_law(&variables, self.law)
+        set_limit(&variables, self.limit)
     }
 }
 
@@ -280,11 +284,6 @@ fn before<'a>(name: &str, mut variants: impl Iterator<Item = &'a Variant>) -> Re
 /// The highest rate of each connection, from now on; 0 for no limit. Unit: byte/s.
 pub fn set_limit(variables: &Variables, limit: u64) -> Result<(), HostError> {
     variables.write("limits.most", &limit.to_ne_bytes())
-}
-
-/// The number of the law of connections that begin from now on.
-pub fn set_law(variables: &Variables, law: u64) -> Result<(), HostError> {
-    variables.write("law", &law.to_ne_bytes())
 }
 
 /// The congestion control of a connection to this listener that asks for this and sends something: another one's, where there is

@@ -1,16 +1,8 @@
-//! The kernel's terms for what it is told: a utility as a program, a law as a number.
+//! A utility as the kernel is told it: a program.
 
 use pcc::utility::expression::{self, Op, Operator, Variable};
 use pcc::utility::{Expression, built_in};
 use std::sync::LazyLock;
-
-/// The kernel's laws. Their numbers in C are their places here.
-pub const LAWS: [&str; 2] = ["ascent", "vivace"];
-
-/// The number of the kernel's law of that name.
-pub fn law_number(name: &str) -> Option<u32> {
-    (0..).zip(LAWS).find(|(_, known)| *known == name).map(|(number, _)| number)
-}
 
 /// `PCC_NEG`: where operators begin among the codes of operations.
 pub const FIRST_OPERATOR: u32 = 4;

@@ -2,8 +2,8 @@
 //!
 //! Since Linux 6.4 by a link, pinned in the BPF file system: the link is turned to the other version in one step. Before that,
 //! or where that file system is not mounted, plainly: the other version is registered as soon as the name is free. Either
-//! way who holds the version before (connections, sockets that listen, network namespaces whose default it is) keeps it;
-//! that it gives new connections to the other one is the business of [`crate::variant::Variant::retire`].
+//! way the holders of the version before keep it: connections, sockets that listen, network namespaces whose default it is.
+//! [`crate::variant::Variant::retire`] has it give new connections to the other one.
 
 use crate::bpf::{Link, Map};
 use crate::btf::Btf;

@@ -1,8 +1,8 @@
 //! A trial that ends by itself, whatever becomes of this tool and of those who began it.
 //!
 //! The end of it is in the kernel, with the congestion control: connections that begin later get what was the default
-//! before (`kernel/tcp_pcc.bpf.c`, `trial`). No process is needed for that. What tidies up, so that the default is called
-//! again what it was and PCC goes, is up to whoever began it: `pcc kernel` has a timer of systemd, or a process of its own.
+//! before (`kernel/tcp_pcc.bpf.c`, `trial`). No process is needed for that. The program that began the trial tidies up:
+//! it restores the default's name and unloads PCC. `pcc kernel` has a timer of systemd for that, or a process of its own.
 
 use crate::host_error::{Doing as _, HostError};
 use crate::variant::Variant;

@@ -194,8 +194,8 @@ impl Variant {
         Ok(Some(Self { name, map, link, is_registered, held, programs, variables, flows, totals }))
     }
 
-    /// Has it hand new connections on to this congestion control, for good: network namespaces whose default it is, and
-    /// sockets that listen with it, hold it also when nobody else can have it any more.
+    /// Has it hand new connections on to this congestion control, for good. Network namespaces whose default it is, and sockets
+    /// that listen with it, hold it even when nobody else can have it any more.
     pub fn retire(&self, heir: &str) -> Result<(), HostError> {
         // One that plain bpftool loaded knows nothing of that.
         if self.variables.number("trial.until").is_err() {

@@ -62,7 +62,7 @@ pub fn number_beside(value: f64, limit: f64) -> String {
 
 /// A number with three digits that count.
 pub fn significant(value: f64) -> String {
-    // Of the rounded value: 9.999 is 10.0.
+    // The digits are those of the rounded value: 9.999 is 10.0.
     let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
     let places = (2.0 - rounded.abs().max(1e-9).log10().floor()).clamp(0.0, 6.0) as usize;
     if rounded == 0.0 { "0".into() } else { format!("{value:.places$}") }

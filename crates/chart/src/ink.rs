@@ -98,15 +98,15 @@ pub enum Ground {
 pub struct Ink {
     /// As CSS writes it.
     pub colour: String,
-    /// Of its points.
+    /// The shape of its points.
     pub shape: Shape,
-    /// Of its line, for `stroke-dasharray`; none for an unbroken one.
+    /// The dashes of its line, for `stroke-dasharray`; none for an unbroken one.
     pub dash: Option<&'static str>,
-    /// Of its line. Unit: pixels.
+    /// The width of its line. Unit: pixels.
     pub width: f64,
 }
 
-/// What follows the algorithm's name.
+/// Characters that end an algorithm's name.
 const ENDS: [char; 4] = ['+', '*', '/', ' '];
 
 fn known(name: &str) -> &'static (&'static str, &'static str, &'static str, Shape) {

@@ -5,7 +5,7 @@ use crate::plot::Plot;
 use crate::svg::{Size, draw, legend};
 use pcc_report::escape::escape;
 
-/// What all have in common; long lines of text are moved, not cut.
+/// The style of all pages. A reader moves long lines of text; they are not cut.
 const STYLE: &str = "body{font-family:sans-serif;max-width:960px;margin:2em auto;padding:0 12px;color:#222;background:#fff}\
     h1{overflow-wrap:anywhere}pre{overflow-x:auto}svg{max-width:100%}";
 

@@ -1,4 +1,4 @@
-//! What is drawn: lines and marks in the units of their axes.
+//! A plot: lines and marks in the units of their axes.
 
 use crate::axis::Scale;
 use pcc_stats::Mean;
@@ -6,24 +6,24 @@ use pcc_stats::Mean;
 /// A plot, without its size or its colours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// To the right.
     pub x: Axis,
     /// Upwards.
     pub y: Axis,
-    /// What was measured.
+    /// The measurements.
     pub series: Vec<Series>,
-    /// What papers measured.
+    /// Measurements of papers.
     pub references: Vec<Series>,
-    /// What must be reached: marks in the same units.
+    /// Figures that must be reached: marks in the same units.
     pub limits: Vec<Limit>,
 }
 
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What stands beside it.
+    /// The words beside it.
     pub label: String,
     /// How it is divided.
     pub scale: Scale,
@@ -70,9 +70,9 @@ pub struct Point {
     pub y: Mean,
     /// Half the width of the 95 % interval to the right and left.
     pub x_margin: Option<f64>,
-    /// What each seed had, upwards, where they are too few for an interval that says more than they do.
+    /// The figure of each seed, upwards, where the seeds are too few for an interval that says more than they do.
     pub seeds: Vec<f64>,
-    /// What a pointer that rests on it reads.
+    /// The words that a pointer shows when it rests on it.
     pub text: String,
 }
 
@@ -83,7 +83,7 @@ impl Point {
     }
 }
 
-/// What must be reached at a point.
+/// A figure that must be reached at a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
     /// In the axis' unit.

@@ -4,11 +4,11 @@ use crate::axis::{log_ticks, number, ticks};
 use pcc_report::escape::escape;
 use std::fmt::Write as _;
 
-/// What is drawn.
+/// A chart.
 pub struct Chart {
     /// Above it.
     pub title: String,
-    /// What is along the horizontal axis.
+    /// The quantity along the horizontal axis.
     pub along: &'static str,
     /// Whether that axis is logarithmic.
     pub log: bool,
@@ -22,7 +22,7 @@ pub struct Line {
     pub name: String,
     /// From left to right.
     pub points: Vec<(f64, Option<f64>)>,
-    /// What stands out.
+    /// Points that stand out.
     pub marks: Vec<(f64, f64)>,
 }
 
@@ -40,7 +40,7 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 24.0;
 const ABOVE: f64 = 46.0;
 const BELOW: f64 = 40.0;
-/// Of Okabe and Ito, which nearly everybody can tell apart.
+/// Okabe and Ito's colours, which nearly everybody can tell apart.
 const COLOURS: [&str; 5] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9"];
 
 /// The dashes of lines, for `stroke-dasharray`: lines differ by more than their colour.

@@ -79,7 +79,7 @@ fn range(scale: Scale, values: impl Iterator<Item = f64>) -> (f64, f64) {
     }
 }
 
-/// What of a point must be within the axis. On a logarithmic one the lower end of an interval has no claim to room: it may
+/// The values of a point that must be within the axis. On a logarithmic one the lower end of an interval has no claim to room: it may
 /// lie at any depth, or below zero, which is nowhere.
 fn ends(point: &Point, scale: Scale) -> impl Iterator<Item = f64> + '_ {
     let bar = bar(point).filter(|_| scale == Scale::Linear).map(|(low, _)| low);
@@ -177,7 +177,7 @@ pub fn look(series: &Series, ground: Ground) -> Ink {
     ink(&series.ink, ground).with_mark_after(series.alike)
 }
 
-/// What a legend has: every series once, a paper's too, and the limits. A picture, 28 pixels wide and 10 high, and a name.
+/// The entries of a legend: every series once, a paper's too, and the limits. A picture, 28 pixels wide and 10 high, and a name.
 pub fn legend(plot: &Plot, ground: Ground) -> Vec<(String, String)> {
     let one = |(series, is_reference): (&Series, bool)| {
         let mut svg = String::new();
@@ -241,7 +241,6 @@ fn mark(svg: &mut String, ink: &Ink, x: f64, y: f64, r: f64, is_hollow: bool, te
 }
 
 fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground, reach: Reach) -> Result {
-    let (dim, line, axis) = greys(ground);
     let drawn = || plot.series.iter().chain(&plot.references).flat_map(|series| &series.points);
     let (first, last) = match plot.x.marks.as_slice() {
         [] => {
@@ -257,7 +256,7 @@ fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground, rea
     let (low, high) = range(plot.y.scale, values.chain(reached(plot.y.scale, reach.y)));
     let bottom = size.height - BOTTOM;
     let mut y = Span { scale: plot.y.scale, low, high, from: bottom, to: top + 24.0 };
-    // What can be at most 1 needs no room above it.
+    // A value of at most 1 needs no room above it.
     if plot.y.scale == Scale::Linear && (0.9..=1.06).contains(&high) {
         y.high = 1.0;
     }
@@ -265,15 +264,36 @@ fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground, rea
     let widest = texts.iter().map(|(_, text)| text.len()).max().unwrap_or(1);
     let left = 14.0 + LETTER * widest.max(3) as f64;
     let x = Span { scale: plot.x.scale, low: first, high: last, from: left, to: size.width - RIGHT };
-    for (tick, text) in &texts {
+    frame(svg, plot, (&x, &y), &texts, size, ground)?;
+    let (.., axis) = greys(ground);
+    for limit in limits {
+        let (at, must, goal) = (x.at(limit.x), y.at(limit.must), y.at(limit.goal));
+        write!(svg, r#"<path d="M{:.1} {must:.1}h18" stroke="{axis}"{MUST}/>"#, at - 9.0)?;
+        write!(svg, r#"<path d="M{:.1} {goal:.1}h18" stroke="{axis}"{GOAL}/>"#, at - 9.0)?;
+    }
+    marks(svg, plot, &x, &y, ground)
+}
+
+/// The axes with their ticks and labels; `texts` are those of the vertical one.
+fn frame(
+    svg: &mut String,
+    plot: &Plot,
+    (x, y): (&Span, &Span),
+    texts: &[(f64, String)],
+    size: Size,
+    ground: Ground,
+) -> Result {
+    let (dim, line, axis) = greys(ground);
+    let (left, bottom) = (x.from, y.from);
+    for (tick, text) in texts {
         let at = y.at(*tick);
         write!(svg, r#"<path d="M{left:.1} {at:.1}H{:.1}" stroke="{line}"/>"#, x.to)?;
         write!(svg, r#"<text x="{:.1}" y="{:.1}" text-anchor="end" fill="{dim}">{text}</text>"#, left - 6.0, at + 4.0)?;
     }
     // As far from a card's frame as its title.
     let margin = if ground == Ground::Card { 24.0 } else { 2.0 };
-    write!(svg, r#"<text x="{margin}" y="{:.1}" fill="{dim}">{}</text>"#, top + 11.0, escape(&plot.y.label))?;
-    below(svg, &plot.x, &x, bottom, dim, axis)?;
+    write!(svg, r#"<text x="{margin}" y="{:.1}" fill="{dim}">{}</text>"#, y.to - 13.0, escape(&plot.y.label))?;
+    below(svg, &plot.x, x, bottom, dim, axis)?;
     if !plot.x.label.is_empty() {
         write!(
             svg,
@@ -283,21 +303,19 @@ fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground, rea
             escape(&plot.x.label)
         )?;
     }
-    write!(svg, r#"<path d="M{left:.1} {bottom:.1}H{:.1}" stroke="{axis}"/>"#, x.to)?;
-    for limit in limits {
-        let (at, must, goal) = (x.at(limit.x), y.at(limit.must), y.at(limit.goal));
-        write!(svg, r#"<path d="M{:.1} {must:.1}h18" stroke="{axis}"{MUST}/>"#, at - 9.0)?;
-        write!(svg, r#"<path d="M{:.1} {goal:.1}h18" stroke="{axis}"{GOAL}/>"#, at - 9.0)?;
-    }
-    // Ours on top.
+    write!(svg, r#"<path d="M{left:.1} {bottom:.1}H{:.1}" stroke="{axis}"/>"#, x.to)
+}
+
+/// Lines and marks, the first series on top of the others, and papers' marks on top of all.
+fn marks(svg: &mut String, plot: &Plot, x: &Span, y: &Span, ground: Ground) -> Result {
     for (place, series) in plot.series.iter().enumerate().rev() {
         let ink = look(series, ground);
-        join(svg, series, &ink, &x, &y)?;
+        join(svg, series, &ink, x, y)?;
         if series.join == Join::Spaced {
-            spaced(svg, series, &ink, (&x, &y), place as f64 / plot.series.len() as f64)?;
+            spaced(svg, series, &ink, (x, y), place as f64 / plot.series.len() as f64)?;
         }
         for point in series.points.iter().filter(|point| x.holds(point.x)) {
-            margins(svg, point, &ink, &x, &y)?;
+            margins(svg, point, &ink, x, y)?;
             for seed in point.seeds.iter().filter(|seed| y.holds(**seed)) {
                 let (px, py) = (x.at(point.x), y.at(*seed));
                 write!(

@@ -200,26 +200,31 @@ impl Course {
         }
     }
 
+    /// Whether a packet that is sent has data, and whether it asks for an acknowledgement.
+    fn content(&mut self, packet: &Packet) -> (bool, bool) {
+        let Some(frames) = &packet.frames else {
+            let is_large = packet.bytes() > DATA;
+            return (is_large, is_large);
+        };
+        self.has_frames = true;
+        let (mut is_data, mut is_asking) = (false, false);
+        for means in frames.iter().map(|frame| frame.means()) {
+            is_data |= matches!(means, Means::Stream { .. } | Means::Datagram);
+            is_asking |= !matches!(means, Means::Ack | Means::Silent);
+            match means {
+                Means::Stream { id, until, is_end, .. } => self.credit.sent(id, until, is_end),
+                Means::Blocked => self.credit.blocked(),
+                _ => {}
+            }
+        }
+        (is_data, is_asking)
+    }
+
     fn sent(&mut self, packet: &Packet) {
         let Some(key) = packet.key() else { return };
         self.highest = self.highest.max(key.1);
         let bytes = packet.bytes();
-        let (mut is_data, mut is_asking) = (false, false);
-        match &packet.frames {
-            Some(frames) => {
-                self.has_frames = true;
-                for means in frames.iter().map(|frame| frame.means()) {
-                    is_data |= matches!(means, Means::Stream { .. } | Means::Datagram);
-                    is_asking |= !matches!(means, Means::Ack | Means::Silent);
-                    match means {
-                        Means::Stream { id, until, is_end, .. } => self.credit.sent(id, until, is_end),
-                        Means::Blocked => self.credit.blocked(),
-                        _ => {}
-                    }
-                }
-            }
-            None => (is_data, is_asking) = (bytes > DATA, bytes > DATA),
-        }
+        let (is_data, is_asking) = self.content(packet);
         if is_data {
             self.began.get_or_insert(self.now);
             self.largest = self.largest.max(bytes);

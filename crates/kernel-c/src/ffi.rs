@@ -51,7 +51,7 @@ pub struct Sample {
     pub lost: u32,
     /// Packets delivered with a mark, as TCP counts them.
     pub marked: u32,
-    /// Of the newest packet delivered; 0 if there is none. Unit: µs.
+    /// The newest delivered packet's RTT; 0 if there is none. Unit: µs.
     pub rtt: u32,
     /// Bytes of a full packet.
     pub packet: u32,
@@ -65,7 +65,7 @@ pub struct Sample {
     pub peer_limited: u32,
     /// It is full, and what was lost keeps the peer from reading.
     pub blocked: u32,
-    /// What TCP takes for the RTT, smoothed; 0 if it knows none. Unit: µs.
+    /// TCP's own smoothed RTT; 0 if it knows none. Unit: µs.
     pub taken_rtt: u32,
     /// It counts marks; otherwise all packets of acknowledgements that tell of one.
     pub accurate: u32,
@@ -77,7 +77,7 @@ pub struct Sample {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Told {
-    /// Of the last five to ten seconds. Unit: ns.
+    /// The least RTT of the last five to ten seconds. Unit: ns.
     pub least_rtt: u64,
     /// 0 while it looks for the order of magnitude.
     pub state: u32,
@@ -85,7 +85,7 @@ pub struct Told {
     pub intervals: u32,
     /// The number of the interval to which packets belong that are sent now, if none was dropped.
     pub opened: u32,
-    /// What the last one was limited by: network, application, receiver, host.
+    /// The last one's limit: network, application, receiver, host.
     pub limited_by: u32,
     /// Times that loss made it go back at once.
     pub panics: u32,
@@ -103,7 +103,7 @@ unsafe extern "C" {
     pub(crate) fn pcc_lib_apply(code: u32, a: u64, b: u64, c: u64) -> u64;
     pub(crate) fn pcc_lib_seconds(nanoseconds: u64) -> u64;
     pub(crate) fn pcc_lib_law_size() -> u32;
-    pub(crate) fn pcc_lib_law_new(law: *mut u64, which: u32, rate: u64, seed: u64);
+    pub(crate) fn pcc_lib_law_new(law: *mut u64, rate: u64, seed: u64);
     pub(crate) fn pcc_lib_law_next(law: *mut u64, path: *const Path, plan: *mut IntervalPlan);
     pub(crate) fn pcc_lib_law_on_report(
         law: *mut u64,
@@ -126,7 +126,7 @@ unsafe extern "C" {
     pub(crate) fn pcc_lib_law_state(law: *const u64) -> u32;
     pub(crate) fn pcc_lib_read_rtt(now: u64, sent: u64, taken: i64, is_retrans: bool, is_delayed: bool) -> u32;
     pub(crate) fn pcc_lib_flow_size() -> u32;
-    pub(crate) fn pcc_lib_flow_new(flow: *mut u64, which: u32, sample: *const Sample, seed: u64);
+    pub(crate) fn pcc_lib_flow_new(flow: *mut u64, sample: *const Sample, seed: u64);
     pub(crate) fn pcc_lib_flow_lose(flow: *mut u64, leftover: u8);
     pub(crate) fn pcc_lib_flow_on_ack(flow: *mut u64, program: *const Program, sample: *const Sample) -> i32;
     pub(crate) fn pcc_lib_flow_on_resumption(flow: *mut u64, sample: *const Sample) -> i32;

@@ -3,23 +3,22 @@
 use crate::ffi::{self, Sample, Told};
 use crate::program::Program;
 
-/// What a TCP connection holds.
+/// The state of a TCP connection.
 #[derive(Clone, Debug)]
 pub struct Flow {
     state: Vec<u64>,
     program: Program,
-    /// What another connection leaves in the working memory before each event.
+    /// The bytes that another connection leaves in the working memory before each event.
     leftover: Option<u8>,
 }
 
 impl Flow {
-    /// A connection that knows nothing of its path yet, is steered by this law of `LAWS` in pcc-bpf, and strives for what this
-    /// program says.
-    pub fn new(which: u32, program: Program, sample: &Sample, seed: u64) -> Self {
+    /// A connection that knows nothing of its path yet, and strives for what this program says.
+    pub fn new(program: Program, sample: &Sample, seed: u64) -> Self {
         // SAFETY: C fills as many bytes as it asked for.
         let state = unsafe {
             let mut state = vec![0; (ffi::pcc_lib_flow_size() as usize).div_ceil(8)];
-            ffi::pcc_lib_flow_new(state.as_mut_ptr(), which, sample, seed);
+            ffi::pcc_lib_flow_new(state.as_mut_ptr(), sample, seed);
             state
         };
         Self { state, program, leftover: None }
@@ -75,7 +74,7 @@ impl Flow {
         unsafe { ffi::pcc_lib_flow_window(self.state.as_ptr(), before) }
     }
 
-    /// What it did so far.
+    /// Its story so far.
     pub fn told(&self) -> Told {
         let mut told = Told::default();
         // SAFETY: both live through the call.
@@ -99,7 +98,7 @@ impl Flow {
         f64::from_bits(unsafe { ffi::pcc_lib_flow_loss(self.state.as_ptr()) })
     }
 
-    /// What the latest interval was worth; NaN before the first.
+    /// The latest interval's utility; NaN before the first.
     pub fn utility(&self) -> f64 {
         // SAFETY: the state lives through the call.
         f64::from_bits(unsafe { ffi::pcc_lib_flow_utility(self.state.as_ptr()) })

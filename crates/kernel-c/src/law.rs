@@ -9,7 +9,7 @@ use pcc::interval;
 use pcc::interval::IntervalPlan;
 use pcc::units::Rate;
 
-/// Start-up and a law as the kernel has them.
+/// Start-up and Ascent as the kernel has them.
 #[derive(Clone, Debug)]
 pub struct Law {
     state: Vec<u64>,
@@ -42,12 +42,12 @@ fn plan(plan: IntervalPlan) -> ffi::IntervalPlan {
 }
 
 impl Law {
-    /// A law of [`pcc_bpf::program::LAWS`], by its number, that starts at `initial` and climbs what this program says.
-    pub fn new(which: u32, program: Program, initial: Rate, seed: u64) -> Self {
+    /// A law that starts at `initial` and climbs what this program says.
+    pub fn new(program: Program, initial: Rate, seed: u64) -> Self {
         // SAFETY: C fills as many bytes as it asked for.
         let state = unsafe {
             let mut state = vec![0; (ffi::pcc_lib_law_size() as usize).div_ceil(8)];
-            ffi::pcc_lib_law_new(state.as_mut_ptr(), which, initial.bytes_per_sec().to_bits(), seed);
+            ffi::pcc_lib_law_new(state.as_mut_ptr(), initial.bytes_per_sec().to_bits(), seed);
             state
         };
         Self { state, program }

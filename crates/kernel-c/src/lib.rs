@@ -21,12 +21,11 @@ use pcc_bpf::program::FIRST_OPERATOR;
 pub use ffi::{Sample, Told};
 pub use flow::Flow;
 pub use law::Law;
-pub use pcc_bpf::program::law_number;
 pub use program::Program;
 pub use report::Report;
 
-/// What the kernel makes of an operation of the utility language, [`pcc::utility::expression::Operator`] by its place in
-/// `ALL`. Operands that it does not take are ignored; NaN is what is not defined.
+/// The kernel's result of an operation of the utility language, [`pcc::utility::expression::Operator`] by its place in
+/// `ALL`. Operands that it does not take are ignored; NaN stands for a result that is not defined.
 pub fn apply(operator: usize, a: f64, b: f64, c: f64) -> f64 {
     let code = u32::try_from(operator).map_or(u32::MAX, |operator| operator + FIRST_OPERATOR);
     // SAFETY: takes and returns integers.

@@ -8,7 +8,6 @@ use pcc::utility::expression::{self, Variable};
 use pcc_bpf::program::{self, Step};
 
 unsafe extern "C" {
-    fn pcc_lib_check(program: *const Program) -> i32;
     fn pcc_lib_read(program: *mut program::Program, text: *const u8, length: u32) -> i32;
     fn pcc_lib_bad_word(text: *const u8, length: u32, word: *mut u32) -> u32;
     fn pcc_lib_run(program: *const Program, measured: *const u64) -> u64;
@@ -54,12 +53,6 @@ impl Program {
         text.get(at..at.checked_add(word as usize)?)
     }
 
-    /// Whether the kernel's own check finds nothing wrong with it.
-    pub fn is_valid(&self) -> bool {
-        // SAFETY: the structure is laid out as C has it, and lives through the call.
-        unsafe { pcc_lib_check(self) == 0 }
-    }
-
     /// Its bytes with this one changed, to see what the kernel makes of it.
     #[must_use]
     pub fn damaged(&self, byte: usize, by: u8) -> Self {
@@ -82,8 +75,8 @@ impl Program {
         Self(damaged)
     }
 
-    /// What the kernel's interpreter makes of these measurements; NaN for one says that it is not known, NaN as the result
-    /// that the utility is not defined.
+    /// The result of the kernel's interpreter for these measurements. A measurement of NaN is not known, a result of NaN not
+    /// defined.
     pub fn run(&self, measure: impl Fn(Variable) -> f64) -> f64 {
         let measured = Variable::ALL.map(|variable| measure(variable).to_bits());
         // SAFETY: both live through the call; C reads as many measurements as there are variables.

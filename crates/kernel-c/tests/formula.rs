@@ -10,7 +10,7 @@ use pcc_kernel_c::Program;
 /// The memory that the code is given: a program, then `struct pcc_machine`.
 const MACHINE: usize = 8192;
 
-/// What a function of the object gives.
+/// The result of a function of the object.
 fn call(name: &str, arguments: [u64; 4]) -> u64 {
     let [a, b, c, d] = arguments;
     let (operator, [a, b, c]) = match name {
@@ -89,7 +89,7 @@ fn compare(program: &Program, rng: &mut Rng) -> u32 {
         let mut memory = bytes.clone();
         memory.resize(MACHINE, 0);
         memory.extend(values.iter().flat_map(|value| value.to_bits().to_ne_bytes()));
-        // What the machine held before is no part of a result.
+        // The machine's old content is no part of a result.
         memory.resize(MACHINE + 520, 0xa5);
         let got = f64::from_bits(run(&code, &mut memory));
         assert_eq!(got.to_bits(), expected.to_bits(), "{got} for {expected}: {program:?} of {values:?}");
@@ -148,9 +148,9 @@ fn longest() -> [String; 3] {
 }
 
 #[test]
-fn the_kernel_s_check_passes_each_program_of_the_core() {
+fn the_kernel_reads_each_program_of_the_core() {
     let mut rng = Rng::new(7);
-    let passes = |program: &expression::Program| Program::new(program).is_valid();
+    let passes = |program: &expression::Program| Program::read(&program.to_string()) == Some(Program::new(program));
     for _ in 0..2000 {
         let program = any_program(&mut rng);
         assert!(passes(&program), "{program}");

@@ -1,4 +1,4 @@
-//! What the kernel's sender books where, and its guards: of losses, of silences, of pauses, and of who held it back.
+//! The intervals to which the kernel's sender books packets, and its guards: losses, silences, pauses, and limits of others.
 #![cfg(target_os = "linux")]
 
 mod tcp;
@@ -321,7 +321,7 @@ fn first_rate_is_by_round_trip_of_handshake_where_tcp_knows_one() {
     // In us; of half a millisecond ten packets would be a burst.
     for (rtt, seconds) in [(0, 0.1), (100, 0.001), (2000, 0.001), (60_000, 0.03)] {
         let sample = Sample { packet: 1448, taken_rtt: rtt, window: 10, ..Sample::default() };
-        let rate = Flow::new(0, Program::new(utility.program()), &sample, 1).rate() as f64;
+        let rate = Flow::new(Program::new(utility.program()), &sample, 1).rate() as f64;
         // A probe may be a step off.
         assert!((rate * seconds / 14_480.0 - 1.0).abs() < 0.06, "{rtt} us: {rate} byte/s");
     }
@@ -330,11 +330,11 @@ fn first_rate_is_by_round_trip_of_handshake_where_tcp_knows_one() {
 #[test]
 fn the_initial_window_is_the_routes_until_the_rtt_is_known() {
     let utility: Expression = "x".parse().unwrap();
-    // Of a connection that has sent something the window is another congestion control's.
+    // A connection that has sent something has another congestion control's window.
     for (window, sent, expected) in [(10, 0, 10), (3, 0, 3), (1, 0, 1), (40, 0, 40), (40, 1, 10), (3, 1, 3)] {
         let mut sample = Sample { packet: 1448, taken_rtt: 60_000, window, sent, ..Sample::default() };
         (sample.delivered, sample.now) = (sent, SECOND);
-        let mut flow = Flow::new(0, Program::new(utility.program()), &sample, 1);
+        let mut flow = Flow::new(Program::new(utility.program()), &sample, 1);
         assert_eq!(flow.window(window), expected, "of {window} packets with {sent} sent");
         let rate = flow.rate() as f64 * 0.03 / 1448.0;
         assert!((rate / f64::from(expected) - 1.0).abs() < 0.06, "{rate} packets in half a round trip, not {expected}");

@@ -8,10 +8,10 @@ use pcc_kernel_c::{Sample, Told};
 use std::collections::BTreeMap;
 use tcp::{MS, PACKET, Path, SECOND, Tcp};
 
-/// What half of it lost is to `fair`.
+/// The loss rate above which `fair` goes back at once.
 const PANIC_LOSS: f64 = 0.5;
 
-/// What was told before and after each of the reports that a law judged, one at an acknowledgement, beyond Starting.
+/// Shows `Told` before and after each report that the law judged, one at an acknowledgement, beyond Starting.
 fn judged(tcp: &mut Tcp, mut see: impl FnMut(&Tcp, Told, Told)) {
     let end = tcp.now + 20 * SECOND;
     let mut chance = tcp.rng.clone();
@@ -66,7 +66,7 @@ fn a_panic_wants_twenty_lost_packets_in_three_runs() {
 
 #[test]
 fn the_rate_never_falls_below_a_packet_a_round_trip() {
-    let mut tcp = Tcp::steered("ascent", "-x", Path::default());
+    let mut tcp = Tcp::striving("-x", Path::default());
     let mut lowest = u64::MAX;
     for _ in 0..6000 {
         tcp.run(10 * MS);
@@ -150,7 +150,7 @@ fn an_acknowledgement_of_many_intervals_brings_two_reports() {
         flow.on_ack(&sample);
         flow.told().intervals - arrived
     };
-    // Of each forty one is answered for: an interval after the other ends, and none is resolved.
+    // One of each forty is answered for: an interval after the other ends, and none is resolved.
     let before = (1..=7).map(|interval| hear(interval * EACH, interval)).last().unwrap();
     let most = 7 * EACH;
     let told: Vec<_> = (1..=3).map(|more| hear(most + more, most - 30 + more) - before).collect();

@@ -58,7 +58,7 @@ fn a_path_that_becomes_a_little_longer_is_not_taken_for_a_queue() {
 #[test]
 fn what_interval_is_worth_is_by_what_law_knows_of_path() {
     let path = Path { longer: 20 * MS, ..Path::default() };
-    let mut tcp = Tcp::steered("ascent", "x^0.9 - 0.57*x*q/2ms + if(known(E), 1000 - 3000*E, 0)", path);
+    let mut tcp = Tcp::striving("x^0.9 - 0.57*x*q/2ms + if(known(E), 1000 - 3000*E, 0)", path);
     tcp.run(6 * SECOND);
     for _ in 0..20 {
         let worth = tcp.run(100 * MS).flow.utility();
@@ -121,7 +121,7 @@ fn marks_that_intervals_report_are_path_s_however_they_are_told() {
     for (marks, accurate) in [(0.005, false), (0.1, false), (0.5, false), (0.005, true), (0.5, true)] {
         let reported = |seed: u64| {
             // Twenty Mbit/s are wanted, whatever becomes of them.
-            let mut tcp = Tcp::steered("ascent", "min(x, 20)", Path { marks, accurate, ..Path::default() });
+            let mut tcp = Tcp::striving("min(x, 20)", Path { marks, accurate, ..Path::default() });
             tcp.rng = Rng::new(seed);
             tcp.run(5 * SECOND);
             tcp.reported.clear();
@@ -205,18 +205,16 @@ fn decisions_need_nothing_of_the_working_memory_before() {
             Path { rtt: 2 * MS, buffer: 30, jitter: MS, then: 20.0, ..Path::default() },
         ]
     };
-    for (law, utility) in
-        [("ascent", "fair"), ("ascent", "scavenger"), ("ascent", "sqrt(x) - 100*x*q"), ("vivace", "vivace")]
-    {
+    for utility in ["fair", "scavenger", "sqrt(x) - 100*x*q"] {
         let run = |path: Path, leftover: Option<u8>| {
-            let mut tcp = Tcp::steered(law, utility, path);
+            let mut tcp = Tcp::striving(utility, path);
             leftover.into_iter().for_each(|byte| tcp.flow.share_working_memory(byte));
             let decisions: Vec<_> = (0..6000).map(|_| (tcp.run(MS).flow.rate(), tcp.window)).collect();
             (decisions, tcp.delivered)
         };
         for (number, (alone, beside)) in paths().into_iter().zip(paths()).enumerate() {
             let equal = run(alone, None) == run(beside, Some(0x40 + number as u8));
-            assert!(equal, "{law}, {utility}, path {number}");
+            assert!(equal, "{utility}, path {number}");
         }
     }
 }

@@ -6,7 +6,7 @@ use pcc::utility::{Expression, UtilityInfo, built_in, by_name};
 use pcc_kernel_c::Program;
 use std::fmt::Write;
 
-/// What `kernel/program.h` and `kernel/report.h` call these.
+/// The measurements' names in `kernel/program.h` and `kernel/report.h`.
 const MEASUREMENTS: [&str; 17] = [
     "X",
     "THROUGHPUT",

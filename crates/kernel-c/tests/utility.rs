@@ -16,7 +16,6 @@ fn check(file: &str, first: &str, program: impl Fn(&str) -> Program) -> usize {
         let (what, rest) = line.split_once(' ').unwrap_or((line, ""));
         if what == first {
             let program = pcc_kernel_c::Program::new(&program(rest));
-            assert!(program.is_valid(), "{rest}");
             current = Some((rest, program));
         } else if what == "given" {
             let pairs = rest.split_whitespace().map(|one| one.split_once('=').unwrap());
@@ -132,17 +131,14 @@ fn runs(normal: u64) -> u64 {
 }
 
 #[test]
-fn an_invalid_program_is_refused_and_harmless_if_run() {
-    let (mut rng, mut refused) = (Rng::new(12), 0);
+fn an_invalid_program_is_harmless_if_run() {
+    let mut rng = Rng::new(12);
     let text = "let a = x; let b = if(known(E), E, L); a^0.9 - 900*a*max(0, g) - 11.35*a*b*sigmoid(-log(rtt))";
     let sound = pcc_kernel_c::Program::new(text.parse::<Expression>().unwrap().program());
-    assert!(sound.is_valid());
     for _ in 0..runs(100_000) {
         let byte = (rng.next_u64() % 1024) as usize;
         let damaged = sound.damaged(byte, (rng.next_u64() | 1) as u8);
-        refused += u32::from(!damaged.is_valid());
         let result = damaged.run(|_| byte as f64 / 100.0);
         assert!(result.is_finite() || result.is_nan());
     }
-    assert!(refused > 1000, "{refused}");
 }

@@ -1,4 +1,4 @@
-//! What the laws decide, told what `vectors/laws` tells them: the core's as written there, the kernel's within 0.1 %.
+//! The laws' decisions for the reports in `vectors/laws`: the core's as written there, the kernel's Ascent within 0.1 %.
 //!
 //! `PCC_WRITE_VECTORS=1 cargo test -p pcc-kernel-c --test vectors` writes those files anew, for a law that was changed.
 #![cfg(target_os = "linux")]
@@ -17,11 +17,11 @@ use pcc::monitor;
 use pcc::rng::Rng;
 use pcc::units::{Bytes, Rate, Timestamp};
 use pcc::utility::built_in;
-use pcc_kernel_c::{Law, law_number};
+use pcc_kernel_c::Law;
 use std::collections::{BTreeMap, VecDeque};
 
-/// File, law, utility, and seeds of the lives in it: of 300 some of those in which somebody else fills the queue, a level is tried by
-/// a test and goes, so that other values of what decides it are noticed.
+/// File, law, utility, and the seeds of the lives in it. In these lives, of 300, somebody else fills the queue, and a level is
+/// tried by a test and goes. So another value of a constant that decides it is noticed.
 const FILES: [(&str, &str, &str, [u64; 3]); 3] = [
     ("ascent-fair", "ascent", "fair", [150, 94, 254]),
     ("ascent-scavenger", "ascent", "scavenger", [165, 163, 254]),
@@ -29,7 +29,7 @@ const FILES: [(&str, &str, &str, [u64; 3]); 3] = [
 ];
 /// Packets' sizes, one a life.
 const PACKETS: [u64; 3] = [1448, 536, 8948];
-/// What is told in one life.
+/// The number of reports in one life.
 const REPORTS: u64 = 60;
 
 const HEAD: &str = "\
@@ -112,7 +112,7 @@ impl Line {
     }
 }
 
-/// What a line says, by name.
+/// The content of a line, by name.
 struct Said<'a>(BTreeMap<&'a str, &'a str>);
 
 impl<'a> Said<'a> {
@@ -195,7 +195,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// A law under test. What it says, as text.
+/// A law under test. Its answers are text.
 trait Decides {
     fn next(&mut self, path: &Path) -> IntervalPlan;
     /// Whether it ends early, and whether the plan changed.
@@ -264,9 +264,9 @@ fn core(law_name: &str, utility_name: &str, seed: u64) -> Core {
     Core { driver, rng: Rng::new(seed), utility: utility(utility_name) }
 }
 
-fn kernel(law_name: &str, utility_name: &str, seed: u64) -> Law {
+fn kernel(utility_name: &str, seed: u64) -> Law {
     let program = pcc_kernel_c::Program::new(&utility(utility_name).program);
-    Law::new(law_number(law_name).unwrap(), program, Rate::from_bytes_per_sec(INITIAL), seed)
+    Law::new(program, Rate::from_bytes_per_sec(INITIAL), seed)
 }
 
 fn yes(is: bool) -> &'static str {
@@ -397,9 +397,12 @@ fn both_decide_what_the_vectors_say() {
         // Six digits are written down, of which the last may be rounded otherwise.
         let reports = replay(&text, new, |expected, got| alike(expected, got, 1.1e-5));
         assert!(reports >= 60, "{file}: {reports} reports");
+        if law_name != "ascent" {
+            continue;
+        }
         let new = |said: &Said<'_>| -> Box<dyn Decides> {
-            let (law, utility, seed) = who(said);
-            Box::new(kernel(&law, &utility, seed.into()))
+            let (_, utility, seed) = who(said);
+            Box::new(kernel(&utility, seed.into()))
         };
         assert_eq!(replay(&text, new, |expected, got| alike(expected, got, 1e-3)), reports, "{file}");
     }

@@ -93,7 +93,7 @@ fn deviations(spec: &Spec, probe: &Probe) -> Vec<String> {
         ("the loss on the way back", path.reverse_loss, probe.reverse_sent, probe.reverse_lost, reverse_chain),
     ];
     if !path.late.reorders {
-        // Of two that overtake together only the second is noticed.
+        // If two packets overtake together, only the second is noticed.
         counts.push(("the reordering", path.reorder * (1.0 - path.reorder), probe.sent, probe.early, 1.0));
     }
     for (what, share, sent, counted, inflation) in counts {

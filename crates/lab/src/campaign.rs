@@ -60,7 +60,7 @@ pub struct Failure {
 pub struct Progress {
     /// Runs carried out.
     pub done: usize,
-    /// Of how many.
+    /// The number of all.
     pub total: usize,
     /// How many of those failed.
     pub failed: usize,

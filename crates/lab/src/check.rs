@@ -89,8 +89,8 @@ pub fn wrong_by_chance<'a>(rows: impl IntoIterator<Item = &'a Checked>) -> f64 {
     rows.into_iter().filter(is_decided).count() as f64 * ConfidenceInterval::WRONG_SIDE
 }
 
-/// The promises of a scenario held against its cells. What was left out of the scenario on purpose, an algorithm or a
-/// point, is not promised.
+/// The promises of a scenario held against its cells. An algorithm or a point that was left out of the scenario on
+/// purpose is not promised.
 pub fn check(scenario: &Scenario, cells: &[Cell<'_>]) -> Vec<Result<Checked, NotJudged>> {
     let has_point = |point: &str| scenario.runs.iter().any(|run| run.point == point);
     let has_algorithm = |name: &String| scenario.runs.iter().any(|run| run.algorithm == *name);
@@ -249,7 +249,7 @@ fn values(target: &Target, cells: &[Cell<'_>], algorithm: &str, point: &str) -> 
 fn figure(target: &Target, values: Vec<f64>, whose: &str, point: &str) -> Result<(ConfidenceInterval, usize), String> {
     let count = values.len();
     let figure = match values.as_slice() {
-        // Of a sample it is the points that lie apart, and one run of each is enough.
+        // The points of a sample lie apart, and one run of each is enough.
         &[one] if target.across.is_some_and(|across| across != Across::Mean) => Some(ConfidenceInterval::exactly(one)),
         values => match target.seeds {
             OfSeeds::Mean => ConfidenceInterval::of_mean(values),

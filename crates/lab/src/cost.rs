@@ -29,7 +29,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Of a run.
+    /// The cost of a run.
     pub fn of(spec: &Spec) -> Self {
         if spec.flows.iter().any(in_user_space) { Self::UserSpace } else { Self::Kernel }
     }

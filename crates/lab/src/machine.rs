@@ -19,7 +19,7 @@ pub enum RunError {
     /// The host's side failed.
     #[error("could not {what}: {error}")]
     Io {
-        /// What was tried.
+        /// The attempt.
         what: &'static str,
         /// Why not.
         error: io::Error,
@@ -45,7 +45,7 @@ fn failed(what: &'static str) -> impl FnOnce(io::Error) -> RunError {
     move |error| RunError::Io { what, error }
 }
 
-/// What a guest is started with.
+/// The start of a guest.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// The kernel.
@@ -57,7 +57,7 @@ pub struct Machine {
     pub program: PathBuf,
     /// A kernel module that provides the congestion control `pcc`, for kernel TCP.
     pub module: Option<PathBuf>,
-    /// What stands before the run's directory on its command line.
+    /// The words before the run's directory on its command line.
     pub init_arguments: Vec<String>,
     /// Real time after which a run is given up, unless it is expected to take more than a fifth of that.
     pub timeout: Duration,
@@ -65,7 +65,7 @@ pub struct Machine {
     pub memory: PathBuf,
 }
 
-/// What a guest may use. Unit: bytes.
+/// The memory that a guest may use. Unit: bytes.
 const MEMORY: u64 = 1 << 30;
 
 /// There is no room for the memory of the guests.
@@ -92,7 +92,7 @@ fn choose(places: [PathBuf; 2], guests: usize, free: impl Fn(&Path) -> u64) -> R
     found.cloned().ok_or_else(|| NoMemory { guests, tried: tried() })
 }
 
-/// What is free where a directory lies; nothing if there is none. Unit: bytes.
+/// The space that is free where a directory lies; nothing if there is none. Unit: bytes.
 fn free(dir: &Path) -> u64 {
     rustix::fs::statvfs(dir).map_or(0, |volume| volume.f_bavail.saturating_mul(volume.f_frsize))
 }
@@ -231,7 +231,7 @@ fn aside(command: &mut Command, cpu: usize) {
 fn last_lines(console: &Path) -> String {
     let bytes = fs::read(console).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
-    // What comes before a panic tells more than the kernel's stack after it.
+    // The lines before a panic tell more than the kernel's stack after it.
     let lines: Vec<_> = text.lines().take_while(|line| !line.starts_with("Stack:")).collect();
     lines[lines.len().saturating_sub(15)..].join("\n")
 }

@@ -59,7 +59,7 @@ impl Plan {
         each_at_once(&self.scenario.runs, |one| run(&one.spec, prepare)).into_iter().collect()
     }
 
-    /// What came of it, for programs: docs/json.md describes it.
+    /// Its results, for programs: docs/json.md describes it.
     pub fn document(&self, outcomes: &[Option<Outcome>]) -> Value {
         let mut cells = summary::cells(&self.scenario, outcomes);
         cells.retain(|cell| !cell.runs.is_empty());

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// A guest's own directories; all other files are the host's.
 const OWN: [&str; 2] = ["/dev", "/proc"];
 
-/// What a guest is started with.
+/// The start of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// The program that becomes the guest's first process.
@@ -35,7 +35,7 @@ impl fmt::Display for Seen {
 #[derive(Debug, thiserror::Error)]
 #[error("the guest cannot see {what} at {path}: it has a {own} of its own. Put it elsewhere, for example below /tmp")]
 pub struct Hidden {
-    /// What lies there.
+    /// The kind of thing there.
     pub what: Seen,
     path: PathBuf,
     own: &'static str,

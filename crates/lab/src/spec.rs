@@ -1,4 +1,4 @@
-//! What the host tells the guest to do, and what the guest answers: one JSON file each way.
+//! The host's orders to the guest, and the guest's answer: one JSON file each way.
 
 use crate::names::{BPF_ALGORITHM, MODULE_ALGORITHM, MODULE_VARIANT};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub const QUIC_PACKET: u64 = QUIC_DATAGRAM + 42;
 pub struct Spec {
     /// The network.
     pub path: PathSpec,
-    /// Who sends. Each flow has two hosts of its own.
+    /// The senders. Each flow has two hosts of its own.
     pub flows: Vec<FlowSpec>,
     /// Virtual length of the run. Unit: ns.
     pub duration: u64,
@@ -30,7 +30,7 @@ pub struct Spec {
     /// The longest that a sender's host takes to attend to an acknowledgement; drawn for each. Unit: ns.
     #[serde(default, skip_serializing_if = "is_default")]
     pub host_delay: u64,
-    /// What QUIC flows run, see [`crate::program`]: where PCC sends another build is another experiment, where only its
+    /// The program of QUIC flows, see [`crate::program`]: where PCC sends another build is another experiment, where only its
     /// peers do another QUIC stack. Absent without such flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
@@ -65,8 +65,8 @@ impl Spec {
         self.flows.iter().any(|flow| flow.algorithm == BPF_ALGORITHM)
     }
 
-    /// The utility and the law of those of its flows whose are not the module's default.
-    pub(crate) fn module_variant(&self) -> Option<(&str, &str)> {
+    /// The utility of those of its flows whose is not the module's default.
+    pub(crate) fn module_variant(&self) -> Option<&str> {
         self.flows.iter().find_map(FlowSpec::module_variant)
     }
 }
@@ -86,12 +86,9 @@ impl FlowSpec {
         [MODULE_ALGORITHM, BPF_ALGORITHM].contains(&self.algorithm.as_str())
     }
 
-    /// The utility and the law of a flow that the module sends, if it does not have the default of both.
-    pub(crate) fn module_variant(&self) -> Option<(&str, &str)> {
-        let named = self.utility.is_some() || self.law.is_some();
-        let [utility, law] =
-            [(&self.utility, "fair"), (&self.law, "ascent")].map(|(one, usual)| one.as_deref().unwrap_or(usual));
-        (self.is_the_modules() && named).then_some((utility, law))
+    /// The utility of a flow that the module sends, if it is not the default.
+    pub(crate) fn module_variant(&self) -> Option<&str> {
+        self.utility.as_deref().filter(|_| self.is_the_modules())
     }
 }
 
@@ -108,7 +105,7 @@ pub struct PathSpec {
     pub loss: f64,
     /// The same for the packets on the way back.
     pub reverse_loss: f64,
-    /// What the bottleneck does with packets that wait.
+    /// The bottleneck's queue discipline.
     #[serde(default, skip_serializing_if = "is_default")]
     pub queue: Queue,
     /// Bytes that the bottleneck lets pass at once after a pause, more than a packet: with a buffer of a packet it is a
@@ -139,12 +136,12 @@ pub struct PathSpec {
     /// Whether the queue marks packets (ECN) before it drops any.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ecn: bool,
-    /// What becomes different during the run, in the order of time.
+    /// The changes during the run, in the order of time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub changes: Vec<Change>,
 }
 
-/// What a queue does with packets that wait.
+/// A queue discipline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Queue {
@@ -217,7 +214,7 @@ pub struct LossChain {
     pub loss_bad: f64,
 }
 
-/// The path becomes another one. What is absent stays as it is.
+/// The path becomes another one. Absent properties stay as they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// When. Unit: ns since the run began.
@@ -321,7 +318,7 @@ pub struct FlowSpec {
     /// From when to when its sender's processes stand still, since their host is busy. Unit: ns since the run began.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pauses: Vec<(u64, u64)>,
-    /// What an `app` flow runs.
+    /// The program of an `app` flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app: Option<App>,
 }
@@ -336,7 +333,7 @@ pub struct App {
     pub server: Option<String>,
 }
 
-/// What was measured.
+/// The measurements.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Release of the guest kernel.
@@ -363,7 +360,7 @@ pub struct Outcome {
 pub struct Probe {
     /// Smallest round trip of a small datagram. Unit: ns.
     pub rtt: u64,
-    /// What comes out when 5 % more than the capacity goes in, over the second half. Unit: bit/s with all headers.
+    /// The rate that comes out when 5 % more than the capacity goes in, over the second half. Unit: bit/s with all headers.
     pub rate: u64,
     /// The longest delay the queue added then. Unit: ns.
     pub queue_delay: u64,
@@ -397,7 +394,7 @@ pub struct FlowOutcome {
     /// Short flows that came to their end.
     #[serde(default, skip_serializing_if = "is_default")]
     pub completions: Vec<Completion>,
-    /// What PCC measured and decided, thinned to what a plot needs.
+    /// PCC's measurements and decisions, thinned for a plot.
     #[serde(default, skip_serializing_if = "is_default")]
     pub intervals: Vec<MonitorInterval>,
 }
@@ -426,11 +423,11 @@ pub struct MonitorInterval {
     pub loss: f64,
     /// Mean round trip of its packets. Unit: µs.
     pub rtt: u32,
-    /// What the utility function made of it; absent if it was not judged.
+    /// Its utility; absent if it was not judged.
     pub utility: Option<f64>,
     /// State of the rate control.
     pub state: String,
-    /// What held the sender back: nothing else than the rate, the application, or a window.
+    /// The limit of the sender: nothing else than the rate, the application, or a window.
     pub limited_by: String,
 }
 

@@ -277,7 +277,7 @@ mod tests {
     fn a_run_with_drawn_numbers_is_found_again() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::at(dir.path(), "a");
-        // Of such long fractions a reader that does not care gets one in six wrong by their last bit.
+        // A careless reader gets one in six of such long fractions wrong by the last bit.
         for number in 1..100 {
             let spec = Spec { path: PathSpec { loss: f64::from(number) / 997.0 / 97.0, ..spec().path }, ..spec() };
             store.keep(&spec, &outcome(1), 1.0).unwrap();

@@ -145,26 +145,32 @@ impl Schedule {
                     if vary.period < SHORTEST_PERIOD {
                         return Err(too_short("vary", vary.period, "the period is at least 1 ms"));
                     }
-                    for (rate, delay, loss) in [
-                        (vary.rate.as_ref().map(|r| *r.start()), vary.delay.as_ref().map(|r| *r.start()), {
-                            vary.loss.as_ref().map(|r| *r.start())
-                        }),
-                        (vary.rate.as_ref().map(|r| *r.end()), vary.delay.as_ref().map(|r| *r.end()), {
-                            vary.loss.as_ref().map(|r| *r.end())
-                        }),
-                    ] {
-                        let mut after = *base;
-                        Change { rate, delay, loss: loss.map(Loss::Bernoulli), ..Change::default() }.apply(&mut after);
-                        after.check()?;
-                    }
-                    if let Some(step) = vary.walk.filter(|step| !(*step > 0.0 && *step <= 1.0)) {
-                        let rule = "a walk's step lies between 0 and 100 %";
-                        return Err(Impossible { key: "walk", value: step.to_string(), rule });
-                    }
+                    vary.check(base)?;
                 }
                 // Its steps last a millisecond or longer, and move a packet or more.
                 Rule::Replay(_) => {}
             }
+        }
+        Ok(())
+    }
+}
+
+impl Vary {
+    /// Whether a link that starts as `base` can be at both ends of the ranges.
+    fn check(&self, base: &Conditions) -> Result<(), Impossible> {
+        fn end<T: Copy>(range: Option<&RangeInclusive<T>>, is_last: bool) -> Option<T> {
+            range.map(|range| if is_last { *range.end() } else { *range.start() })
+        }
+        for is_last in [false, true] {
+            let (rate, delay) = (end(self.rate.as_ref(), is_last), end(self.delay.as_ref(), is_last));
+            let loss = end(self.loss.as_ref(), is_last).map(Loss::Bernoulli);
+            let mut after = *base;
+            Change { rate, delay, loss, ..Change::default() }.apply(&mut after);
+            after.check()?;
+        }
+        if let Some(step) = self.walk.filter(|step| !(*step > 0.0 && *step <= 1.0)) {
+            let rule = "a walk's step lies between 0 and 100 %";
+            return Err(Impossible { key: "walk", value: step.to_string(), rule });
         }
         Ok(())
     }

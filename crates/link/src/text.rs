@@ -163,36 +163,20 @@ impl FromStr for Path {
                 }
                 continue;
             }
-            match (item.split_once('='), preset(item)) {
-                (Some((key, value)), _) => {
-                    let key = key.trim();
-                    if given.contains(&key) && !is_rule(key) {
-                        return Err(ParsePathError(format!(
-                            "`{item}`: `{key}` is given twice; leave out one of the two"
-                        )));
-                    }
-                    given.push(key);
-                    set_in(&mut up, &mut down, key, value.trim(), item)?;
+            let Some((key, value)) = item.split_once('=') else {
+                let preset = preset(item).filter(|_| place == 0).ok_or_else(|| no_preset(item))?;
+                for item in preset.parameters.split(',') {
+                    let (key, value) = item.split_once('=').unwrap_or((item, ""));
+                    set_in(&mut up, &mut down, key, value, item)?;
                 }
-                (None, Some(preset)) if place == 0 => {
-                    for item in preset.parameters.split(',') {
-                        let (key, value) = item.split_once('=').unwrap_or((item, ""));
-                        set_in(&mut up, &mut down, key, value, item)?;
-                    }
-                }
-                (None, Some(_)) => {
-                    return Err(ParsePathError(format!(
-                        "`{item}`: a preset comes first, what differs from it afterwards: {item},loss=1%"
-                    )));
-                }
-                (None, None) => {
-                    let names: Vec<_> = presets().iter().map(|preset| preset.name).collect();
-                    return Err(ParsePathError(format!(
-                        "`{item}` is neither KEY=VALUE (like rate=42Mbit,rtt=800ms,loss=0.74%), nor @FILE, nor a preset; there are {}",
-                        names.join(", ")
-                    )));
-                }
+                continue;
+            };
+            let key = key.trim();
+            if given.contains(&key) && !is_rule(key) {
+                return Err(ParsePathError(format!("`{item}`: `{key}` is given twice; leave out one of the two")));
             }
+            given.push(key);
+            set_in(&mut up, &mut down, key, value.trim(), item)?;
         }
         let rtt = up.delay.saturating_add(down.delay);
         if !up.has_rate() && !down.has_rate() {
@@ -200,6 +184,20 @@ impl FromStr for Path {
         }
         Ok(Self { up: up.finish("up.", rtt)?, down: down.finish("down.", rtt)? })
     }
+}
+
+/// The error for a word without `=` that is no preset, or none in this place.
+fn no_preset(item: &str) -> ParsePathError {
+    if preset(item).is_some() {
+        return ParsePathError(format!(
+            "`{item}`: a preset comes first, what differs from it afterwards: {item},loss=1%"
+        ));
+    }
+    let names: Vec<_> = presets().iter().map(|preset| preset.name).collect();
+    ParsePathError(format!(
+        "`{item}` is neither KEY=VALUE (like rate=42Mbit,rtt=800ms,loss=0.74%), nor @FILE, nor a preset; there are {}",
+        names.join(", ")
+    ))
 }
 
 /// Whether a key says what happens at some time, so that several of it add up.

@@ -8,13 +8,13 @@ use core::fmt;
 pub struct Alias {
     /// The beginning of the path, percent-encoded.
     pub path: String,
-    /// What people write for it.
+    /// People's words for it.
     pub written: String,
-    /// What to call a copy of the whole.
+    /// The name of a copy of the whole.
     pub name: CopyName,
 }
 
-/// What to call a copy, and who says so. A name is no part of a URL: nothing in it is encoded.
+/// The name of a copy, and its author. A name is no part of a URL: nothing in it is encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CopyName {
     /// The user wrote it.

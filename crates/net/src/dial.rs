@@ -85,7 +85,7 @@ fn at(peer: &Peer, address: SocketAddr) -> String {
     if named == found { named } else { format!("{named} ({found})") }
 }
 
-/// What to do about a certificate that is not trusted: not what was done already.
+/// The remedy for a certificate that is not trusted, other than the one that was tried.
 fn way_out(has_authorities: bool) -> String {
     let name_it = "write #sha256= and the certificate's fingerprint behind the URL, which `openssl x509 -in CERT.pem \
                    -outform der | sha256sum` prints on the server";
@@ -108,7 +108,7 @@ pub enum DialError {
     UnknownHost {
         /// As it was written.
         host: String,
-        /// What the system, or the other end, says.
+        /// The reason of the system, or of the other end.
         reason: String,
     },
     /// DNS knows it, but not under the version of IP that was asked for.
@@ -134,7 +134,7 @@ pub enum DialError {
         peer: Peer,
         /// The one that was tried.
         address: SocketAddr,
-        /// What the system, or the other end, says.
+        /// The reason of the system, or of the other end.
         reason: std::io::Error,
     },
     /// Silence.
@@ -170,7 +170,7 @@ pub enum DialError {
         peer: Peer,
         /// The certificate that was shown.
         found: Fingerprint,
-        /// What is wrong with it.
+        /// Its fault.
         reason: String,
         /// Whether --ca was given.
         has_authorities: bool,
@@ -198,10 +198,10 @@ pub enum DialError {
         peer: Peer,
         /// The one that was tried.
         address: SocketAddr,
-        /// What the system, or the other end, says.
+        /// The reason of the system, or of the other end.
         reason: ConnectionError,
     },
-    /// What the peer's certificate is checked by, or what ours is, can't be used.
+    /// The authorities for the peer's certificate, or our own certificate, can't be used.
     #[error(transparent)]
     Trust(#[from] TlsError),
     /// This side cannot even try.
@@ -209,7 +209,7 @@ pub enum DialError {
     Local {
         /// Whom to.
         peer: Peer,
-        /// What went wrong.
+        /// The fault.
         source: LocalError,
     },
 }
@@ -234,7 +234,7 @@ pub enum LocalError {
     Address {
         /// The one to send from.
         address: IpAddr,
-        /// What the system says.
+        /// The system's reason.
         source: std::io::Error,
     },
     /// The socket, or the timers, can't be used.

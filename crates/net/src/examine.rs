@@ -1,4 +1,4 @@
-//! What a path to a server, and this computer, allow QUIC to do.
+//! The limits of QUIC on a path to a server, and on this computer.
 //!
 //! It takes some fifty packets that every QUIC server answers, and one connection.
 //!
@@ -43,7 +43,7 @@ pub struct Examined {
     pub peer: Peer,
     /// Its address that answered, or the last one.
     pub address: SocketAddr,
-    /// What it answered.
+    /// Its answers.
     pub answers: Answers,
     /// Only of hosts that answer nothing: whether they answer by TCP.
     pub tcp: Option<bool>,

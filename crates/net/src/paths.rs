@@ -1,4 +1,4 @@
-//! What earlier transfers learnt of the paths to their peers: in memory, and in a file for the next run.
+//! Earlier transfers' knowledge of the paths to their peers: in memory, and in a file for the next run.
 
 use crate::user_dirs;
 use core::time::Duration;
@@ -77,7 +77,7 @@ impl Paths {
 fn write(file: &Path, store: &RecentPaths) -> io::Result<()> {
     let others = read(file).unwrap_or_default();
     let mut all: Vec<_> = others.iter().filter_map(Entry::known).chain(store.all()).collect();
-    // Of each address the latest is kept.
+    // The latest of each address is kept.
     all.sort_by_key(|(_, known)| known.at);
     let entries: Vec<Entry> = RecentPaths::with(all).all().into_iter().map(Entry::of).collect();
     let dir = file.parent().ok_or(io::ErrorKind::NotADirectory)?;

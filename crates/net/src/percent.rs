@@ -2,14 +2,14 @@
 
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What cannot stand in one name between two slashes: all but `pchar`.
+/// Characters that cannot stand in one name between two slashes: all but `pchar`.
 const NO_SEGMENT: &AsciiSet = {
     const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
     const HALF: AsciiSet = UNRESERVED.remove(b'!').remove(b'$').remove(b'&').remove(b'\'').remove(b'(').remove(b')');
     &HALF.remove(b'*').remove(b'+').remove(b',').remove(b';').remove(b'=').remove(b':').remove(b'@')
 };
 
-/// What can never stand in a path and query.
+/// Characters that can never stand in a path and query.
 const NOWHERE: &AsciiSet = {
     const TEXT: AsciiSet = CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\');
     &TEXT.add(b'^').add(b'`').add(b'{').add(b'|').add(b'}')

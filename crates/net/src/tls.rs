@@ -1,7 +1,7 @@
 //! Certificates: what a server shows of itself, and what a client demands of it.
 //!
-//! A server without a certificate from an authority makes its own and keeps it. What identifies it then is the
-//! [`Fingerprint`], which travels in the fragment of the URL: `https://host:4433/#sha256=…`. Whoever was given the
+//! A server without a certificate from an authority makes its own and keeps it. It is identified by the
+//! [`Fingerprint`], which travels in the fragment of the URL: `https://host:4433/#sha256=…`. A client with this
 //! URL needs no authority.
 
 mod error;

@@ -118,7 +118,7 @@ impl Url {
         self.by_alias().unwrap_or_else(|| format!("https://{}{}", self.peer, self.path))
     }
 
-    /// What tells the place from any other, without query and fragment, which may hold secrets.
+    /// The name of the place, different from any other, without query and fragment, which may hold secrets.
     pub fn place(&self) -> String {
         self.by_alias().unwrap_or_else(|| format!("https://{}{}", self.peer, self.encoded_path()))
     }
@@ -158,7 +158,7 @@ pub enum UrlError {
     Fingerprint(#[from] ParseFingerprintError),
 }
 
-/// What is wrong with a text.
+/// The fault of a text.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 enum Problem {
     #[error(transparent)]
@@ -199,7 +199,7 @@ impl FromStr for Url {
         let error = |problem| refused(Problem::Other(problem));
         let (address, fragment) = written.split_once('#').unzip();
         let address = address.unwrap_or(written);
-        // Who appends a name to the URL of a directory, as `pcc serve` prints it, writes it behind the fingerprint.
+        // A name that is appended to the URL of a directory, as `pcc serve` prints it, stands behind the fingerprint.
         let (pin, appended) = fragment.map_or((None, ""), |fragment| {
             fragment.split_once('/').map_or((Some(fragment), ""), |(pin, name)| (Some(pin), name))
         });

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-/// What can be made again is kept here: `$XDG_CACHE_HOME/pcc` or `~/.cache/pcc`. `None` if neither variable is set.
+/// The directory for files that can be made again: `$XDG_CACHE_HOME/pcc` or `~/.cache/pcc`. `None` if neither variable is set.
 pub fn cache() -> Option<PathBuf> {
     below("XDG_CACHE_HOME", ".cache")
 }
 
-/// What a later run goes on with is kept here: `$XDG_STATE_HOME/pcc` or `~/.local/state/pcc`.
+/// The directory for files with which a later run goes on: `$XDG_STATE_HOME/pcc` or `~/.local/state/pcc`.
 pub(crate) fn state() -> Option<PathBuf> {
     below("XDG_STATE_HOME", ".local/state")
 }

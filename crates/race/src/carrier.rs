@@ -1,8 +1,8 @@
-//! Who carries the file: a congestion controller of our QUIC stack, or the kernel's TCP.
+//! The carrier of the file: a congestion controller of our QUIC stack, or the kernel's TCP.
 
 use pcc_quic::Algorithm;
 
-/// Who carries the file.
+/// The carrier of the file.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a race has a few")]
 pub enum Carrier {

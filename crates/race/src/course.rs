@@ -36,9 +36,9 @@ pub enum CourseError {
 pub struct Course {
     /// As the user wrote it.
     pub name: String,
-    /// What that means.
+    /// The path that the words mean.
     pub path: Path,
-    /// Of everything random.
+    /// The seed of everything random.
     pub seed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Who runs, by which rules, and what is told of it.
+//! A runner, its rules, and the words about it.
 
 use super::carrier::Carrier;
 use super::course::Course;
@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Who runs, and where.
+/// A runner, and its path.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Who.

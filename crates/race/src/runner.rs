@@ -151,7 +151,7 @@ fn watched(algorithm: &Algorithm, seed: u64, watch: &Arc<Watch>) -> Algorithm {
     }
 }
 
-/// What is looked at.
+/// The figures that are looked at.
 struct Seen {
     client: Connection,
     server: Arc<OnceLock<Connection>>,

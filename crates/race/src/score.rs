@@ -1,4 +1,4 @@
-//! What a runner achieved, as the numbers of the table.
+//! A runner's results, as the numbers of the table.
 
 use super::course::Course;
 use super::trace::{Sample, Trace};
@@ -9,7 +9,7 @@ use core::time::Duration;
 pub struct Score {
     /// File bytes over time, Mbit/s.
     pub goodput_mbps: f64,
-    /// Of what a perfect sender would have moved in that time.
+    /// The share of the bytes that a perfect sender would have moved in that time.
     pub share: f64,
     /// The same from [`Score::started`] on.
     pub share_started: f64,
@@ -36,7 +36,7 @@ impl Score {
         let started = started(trace, course);
         let until = |sample: &Sample| useful(sample, file);
         let before = trace.samples.iter().rev().find(|sample| sample.at <= started).map_or(0.0, until);
-        // Of one that was stopped, what arrived beyond a gap counts as much as what arrived before its start.
+        // If the runner was stopped, bytes beyond a gap count as much as bytes before its start.
         let after = if trace.finished { moved } else { until(&end).max(moved) };
         Self {
             goodput_mbps: ratio(moved * 8e-6, seconds),

@@ -1,4 +1,4 @@
-//! What came of a race: the runners with their scores, as figures and as JSON.
+//! The results of a race: the runners with their scores, as figures and as JSON.
 
 use super::course::Course;
 use super::score::Score;
@@ -17,7 +17,7 @@ pub struct Summary<'a> {
     pub source: &'a Source,
     /// A score for each of `traces`.
     pub scores: &'a [Score],
-    /// What was seen of each runner.
+    /// The trace of each runner.
     pub traces: &'a [Trace],
 }
 

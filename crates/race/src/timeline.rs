@@ -13,7 +13,7 @@ const POINTS: usize = 400;
 const LEAST: Duration = Duration::from_millis(500);
 const LEAST_FOR_LOSS: Duration = Duration::from_secs(2);
 
-/// Of fewer packets no share is told: one lost of two is no half.
+/// No share is told of fewer packets: one lost of two is no half.
 const LEAST_PACKETS: u64 = 50;
 
 /// One runner over time; all lines have a value for each of `t`.
@@ -80,7 +80,7 @@ fn loss(first: &Sample, last: &Sample) -> Option<f64> {
     (sent >= LEAST_PACKETS).then(|| round((lost as f64 * 100.0 / sent as f64).min(100.0)))
 }
 
-/// What a perfect sender would deliver over time, in Mbit/s of file bytes: seconds, and the rate from then on.
+/// The rate of a perfect sender over time, in Mbit/s of file bytes: seconds, and the rate from then on.
 pub fn capacity(course: &Course, end: Duration) -> Vec<(f64, f64)> {
     let step = (end / POINTS as u32).max(Duration::from_millis(50));
     let mut line: Vec<(f64, f64)> = Vec::new();

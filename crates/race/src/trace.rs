@@ -1,4 +1,4 @@
-//! What was seen of one runner, ten times a second.
+//! The observations of one runner, ten times a second.
 
 use core::time::Duration;
 use pcc::observe::{Event, Observer};
@@ -72,7 +72,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Of one that could not run.
+    /// The trace of a runner that could not run.
     pub fn failed(algorithm: &'static str, error: String) -> Self {
         Self { algorithm, error: Some(error), ..Self::default() }
     }

@@ -133,7 +133,7 @@ impl Client {
         self.dialed.connection.clone()
     }
 
-    /// What the user should be told of this host, if anything.
+    /// A warning about this host for the user, if there is one.
     pub(crate) fn warning(&self) -> Option<&str> {
         self.dialed.warning.as_deref()
     }

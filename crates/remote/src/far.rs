@@ -32,7 +32,7 @@ const LONGEST_PATIENCE: Duration = Duration::from_secs(3600);
 /// The longest time without data in a way to the ssh server. A shell may be silent for days, and ssh tells when it ends.
 const LONGEST_SESSION: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What the near side may need beyond its patience: an attempt to connect that is under way at the end.
+/// The time that the near side may need beyond its patience: an attempt to connect that is under way at the end.
 const GRACE: Duration = Duration::from_secs(20);
 
 /// How often to look whether anybody is connected.
@@ -41,7 +41,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How often a port is looked for: another program may take it between the look and the use.
 const ATTEMPTS: u32 = 5;
 
-/// What carries the packets of a transfer.
+/// The carrier of the packets of a transfer.
 #[derive(Clone, Debug)]
 pub enum Carrier {
     /// The network, with what is known of its paths.
@@ -59,13 +59,13 @@ impl Carrier {
     }
 }
 
-/// What the far side is told by the program that it runs in.
+/// The options that the far side gets from the program in which it runs.
 pub struct Options {
-    /// What earlier transfers learnt of their paths.
+    /// Earlier transfers' knowledge of their paths.
     pub paths: Paths,
     /// How to send.
     pub transport: Box<dyn Fn(&Carrier) -> Transport + Send + Sync>,
-    /// What a refusal says behind the error, for the person on the near side.
+    /// The words of a refusal behind the error, for the person on the near side.
     pub advice: fn(&FarError) -> &'static str,
 }
 

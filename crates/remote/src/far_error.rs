@@ -38,7 +38,7 @@ pub enum FarError {
     Unreadable {
         /// The path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's reason.
         source: io::Error,
     },
     /// The path leads to a device, a socket or a pipe.
@@ -49,7 +49,7 @@ pub enum FarError {
     NotMade {
         /// The directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system's reason.
         source: io::Error,
     },
     /// The directory for uploads cannot be opened.
@@ -57,7 +57,7 @@ pub enum FarError {
     NotOpened {
         /// The directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system's reason.
         source: io::Error,
     },
     /// The directory around the file does not exist.
@@ -65,7 +65,7 @@ pub enum FarError {
     NoDirectory {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's reason.
         source: io::Error,
     },
     /// No URL can have the name.

@@ -1,4 +1,4 @@
-//! What both sides say to each other through ssh: one line of JSON each. The secrets of a transfer go this way only, so no
+//! The words of both sides through ssh: one line of JSON each. The secrets of a transfer go this way only, so no
 //! command line and no log ever has them.
 
 use crate::far_error::FarError;
@@ -21,7 +21,7 @@ const LONGEST_LINE: u64 = 64 << 10;
 /// How the far side's line begins. A shell may have said something before, on the same line, too.
 const MARK: &[u8] = b"{\"pcc_over_ssh\":";
 
-/// What the near side wants.
+/// The wishes of the near side.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Wish {
     /// To download this path.
@@ -91,9 +91,9 @@ pub(crate) struct Listening {
     /// The ssh server, as the far side reaches it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ssh_server: Option<SocketAddr>,
-    /// What the path leads to, below the secret; empty for a directory.
+    /// The file to which the path leads, below the secret; empty for a directory.
     pub(crate) file: String,
-    /// What it is called there, of use only to who wrote no name.
+    /// Its name there, for a user who wrote none.
     pub(crate) name: String,
     /// Whether nothing has the last name of the path, so that it is a pattern of names in this directory.
     #[serde(default)]
@@ -144,7 +144,7 @@ pub(crate) fn request(mut from: impl BufRead) -> Result<Request, FarError> {
     if asked.ports.are_possible() { Ok(asked) } else { Err(FarError::NoPorts(asked.ports)) }
 }
 
-/// What came from the far side.
+/// The answer of the far side.
 #[derive(Debug)]
 pub(crate) enum Heard {
     Answer(Answer),
@@ -159,7 +159,7 @@ pub(crate) enum Heard {
 pub(crate) fn answer(mut from: impl BufRead, mut told: impl FnMut(&str) -> bool) -> Result<Heard, GreetingError> {
     let (mut text, mut is_secret) = (Vec::new(), false);
     loop {
-        // Of a line that is longer than that, its end may be the beginning of the answer.
+        // The end of a longer line may be the beginning of the answer.
         let begun = text.len().min(MARK.len() - 1);
         text.drain(..text.len() - begun);
         if !read_line(&mut from, &mut text)? {
@@ -175,7 +175,7 @@ pub(crate) fn answer(mut from: impl BufRead, mut told: impl FnMut(&str) -> bool)
             if let Some(heard) = heard(&text[at..]) {
                 return Ok(heard);
             }
-            // What follows may be the rest of it, behind a line of somebody else.
+            // The rest of it may follow behind a line of somebody else.
             is_secret = true;
             at += 1;
         }

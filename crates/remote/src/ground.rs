@@ -1,4 +1,4 @@
-//! What of its files the far side serves, and where in it the near side's path is.
+//! The files that the far side serves, and the place of the near side's path among them.
 
 use crate::far_error::FarError;
 use crate::remote::{directory_and_pattern, is_directory};
@@ -6,13 +6,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// What is served, and where in it the near side's path is. Paths are as a user wrote them.
+/// The files that are served, and the place of the near side's path among them. Paths are as a user wrote them.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ground {
     pub(crate) root: PathBuf,
     /// Below the root; empty for all of it.
     pub(crate) file: String,
-    /// What it is called here.
+    /// Its name here.
     pub(crate) name: String,
     /// Whether the path's last name is a pattern of names in the root.
     pub(crate) matches: bool,
@@ -56,7 +56,7 @@ impl Ground {
             let root = path.canonicalize().map_err(|source| FarError::NotOpened { path: named(), source })?;
             return Ok(Self::all_of(root));
         }
-        // What a link leads to is written to, also where it is elsewhere.
+        // Writing follows a link, also to a place elsewhere.
         let path = if path.is_dir() { path.canonicalize().unwrap_or(path) } else { path };
         let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let root = above.canonicalize().map_err(|source| FarError::NoDirectory { path: path.clone(), source })?;

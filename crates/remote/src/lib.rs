@@ -11,7 +11,7 @@
 //! | `greeting` | what both sides say to each other through ssh |
 //!
 //! The near side calls [`reach`], downloads or uploads at the [`Url`](pcc_files::Url) that it gets, and ends with
-//! [`Reached::end`]. ssh runs a program on the far side that calls [`Transfer::begin`] and [`Transfer::serve`]. Whoever drops the
+//! [`Reached::end`]. ssh runs a program on the far side that calls [`Transfer::begin`] and [`Transfer::serve`]. Dropping the
 //! future of [`reach`], or a [`Reached`], ends ssh; the far side ends with it.
 
 mod far;

@@ -28,7 +28,7 @@ pub struct Route {
     pub ssh: Ssh,
     /// The program of the far side, which a shell there takes; `None` for the `pcc` that is found there.
     pub program: Option<String>,
-    /// What that program is told, so that it calls [`Transfer::begin`](crate::Transfer::begin).
+    /// The arguments of that program, so that it calls [`Transfer::begin`](crate::Transfer::begin).
     pub arguments: String,
     /// UDP ports of the other computer, of which the transfer takes a free one.
     pub ports: Ports,
@@ -40,7 +40,7 @@ pub struct Route {
 
 /// A far side that waits for the transfer. Dropping it ends the far side at once.
 pub struct Reached {
-    /// What the path is there.
+    /// The URL of the path there.
     pub url: Url,
     /// The pattern that names of that directory match, where nothing had the path's last name.
     pub pattern: Option<String>,
@@ -63,7 +63,7 @@ pub enum ReachError {
     NoSsh {
         /// The command.
         program: String,
-        /// What the system says.
+        /// The system's reason.
         source: io::Error,
     },
     /// The system gave the command no pipes.
@@ -160,7 +160,7 @@ pub enum ReachError {
     Refused {
         /// The other computer.
         address: String,
-        /// What the far side says.
+        /// The far side's reason.
         reason: String,
         /// Whether another request could be served.
         is_misuse: bool,
@@ -207,11 +207,11 @@ const LOGIN: Duration = Duration::from_secs(120);
 /// `.local/bin` is where the advice installs it, `.cargo/bin` where cargo does.
 const PLACES: &str = "$HOME/.local/bin:$HOME/.cargo/bin:/usr/local/bin";
 
-/// What the program is called where the user says nothing.
+/// The name of the program where the user gives none.
 const PROGRAM: &str = "pcc";
 
 impl Route {
-    /// What a shell of the far side is told. It says an empty line first, which ends whatever was said before, and tells that the
+    /// The command for a shell of the far side. It says an empty line first, which ends whatever was said before, and tells that the
     /// login is done.
     fn command(&self) -> String {
         match &self.program {
@@ -291,7 +291,7 @@ fn url(peer: Peer, remote: &Remote, listening: &Listening) -> Result<Url, ReachE
 }
 
 impl Reached {
-    /// What it means that there was no connection, if that is news: ssh had one.
+    /// The meaning of a missing connection, if it is news: ssh had one.
     pub fn blocked(&self, error: &DialError) -> Option<Blocked> {
         let is_silent =
             matches!(error, DialError::NoAnswer { .. } | DialError::Refused { .. } | DialError::NoRoute { .. });

@@ -5,7 +5,7 @@ use pcc_files::Names;
 /// A path on a computer that is reached by ssh.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote {
-    /// Who logs in there; ssh decides without.
+    /// The user who logs in there; ssh decides without one.
     pub user: Option<String>,
     /// A name, an alias of ssh's configuration or an address, the latter without brackets.
     pub host: String,

@@ -68,7 +68,7 @@ impl Ssh {
         command
     }
 
-    /// Runs that command on the far side. What it is to do goes through its standard input.
+    /// Runs that command on the far side. Its orders go through its standard input.
     pub(crate) fn start(&self, remote: &Remote, far: &str) -> Command {
         let mut command = self.to(remote, &[]);
         command.arg(far).stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -1,5 +1,5 @@
-//! What PCC strives for and how it gets there, put together from what people write: a utility, a law, and values for the
-//! parameters of either.
+//! PCC's aim and its way there, put together from people's words: a utility, a law, and values for the parameters of
+//! either.
 
 use crate::{Bottleneck, Game};
 use pcc::control::{Law, ParseLawError};
@@ -88,11 +88,11 @@ pub enum AimError {
         key: String,
         /// The utility, as it was written.
         utility: String,
-        /// What the utility has.
+        /// The utility's parameters.
         of_utility: String,
         /// The law's name.
         law: &'static str,
-        /// What the law has.
+        /// The law's parameters.
         of_law: String,
     },
 }
@@ -108,7 +108,7 @@ pub struct Aim {
     pub law_written: Option<String>,
     /// The law, if it is not just the one that suits the utility.
     pub law: Option<Law>,
-    /// What else was set, `KEY=VALUE`.
+    /// Other settings, `KEY=VALUE`.
     pub set: Vec<String>,
 }
 

@@ -46,7 +46,7 @@ impl Disturbance {
         }
     }
 
-    /// What an interval at this rate sees of so much.
+    /// The view of an interval at this rate with this amount of it.
     fn sight(self, rate: f64, base: f64, amount: f64) -> SenderView {
         let clear = SenderView { own_loss: None, ..SenderView::clear(rate, base) };
         match self {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Choice {
     /// On the command line: a name, a formula, or a file.
     pub written: String,
-    /// What that says: the name, the formula, or what is in the file.
+    /// Its text: the name, the formula, or the file's content.
     pub text: String,
     /// The function.
     pub utility: Arc<dyn Utility>,
@@ -22,14 +22,14 @@ pub struct Choice {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChoiceError {
-    /// What was written, or a file holds, is none.
+    /// The words, or the content of a file, are no utility.
     #[error("{file}{problem}{hint}")]
     Text {
         /// The file, with a comma, if it is one.
         file: String,
-        /// What is wrong.
+        /// The fault.
         problem: ParseUtilityError,
-        /// What may have been meant.
+        /// A likely meaning.
         hint: String,
     },
     /// The file cannot be read.
@@ -43,7 +43,7 @@ pub enum ChoiceError {
 }
 
 impl Choice {
-    /// What was written, or the file holds that it names.
+    /// The words, or the content of the file that they name.
     pub fn text_of(written: &str) -> Result<String, ChoiceError> {
         if !is_file(written) {
             return Ok(written.to_owned());

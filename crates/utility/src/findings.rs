@@ -18,7 +18,7 @@ pub struct Findings {
     pub equilibria: Vec<Equilibria>,
     /// At these rates: a tenth of the path's, its own, ten times that.
     pub rates: [Rate; 3],
-    /// What a sender bears at each of `rates`.
+    /// The disturbances that a sender bears at each of `rates`.
     pub bears: Vec<(Disturbance, [Bears; 3])>,
     /// Known traps.
     pub traps: Vec<Trap>,

@@ -19,7 +19,7 @@ pub enum FormulaError {
         "{key} cannot be set in the formula that `pcc-lab utility show` prints and the kernel runs: {text} has {constants}; write a formula of your own"
     )]
     NoSuchConstant {
-        /// What was to be set.
+        /// The name that was to be set.
         key: String,
         /// The utility, as it was written.
         text: String,

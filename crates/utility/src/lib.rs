@@ -101,7 +101,7 @@ impl<'a> Game<'a> {
         grown.clamp(0.0, self.path.buffer.as_secs_f64())
     }
 
-    /// What an interval of one round trip sees.
+    /// The view of an interval of one round trip.
     fn sight(&self, rate: f64, others: f64, queue: f64, previous: Option<Previous>) -> SenderView {
         let (capacity, buffer) = (self.path.capacity.mbit(), self.path.buffer.as_secs_f64());
         let base = self.path.base_rtt.as_secs_f64();
@@ -109,7 +109,7 @@ impl<'a> Game<'a> {
         let total = rate + others;
         let wanted = queue + (total / capacity - 1.0) * seconds;
         let end = self.queue_after(total, queue);
-        // What does not fit any more, by what was sent.
+        // The share of the sent bytes that do not fit any more.
         let overflow = ((wanted - buffer).max(0.0) * capacity / (total * seconds).max(1e-12)).min(1.0);
         let loss = 1.0 - (1.0 - self.path.loss) * (1.0 - overflow);
         let mut sight =

@@ -46,7 +46,7 @@ const HALVINGS: u32 = 50;
 const LEAST_USE: f64 = 1e-3;
 const MOST_USE: f64 = 20.0;
 
-/// Of the rates that are asked about for fairness, and how near to the settled one a wish may be unclear.
+/// The number of rates that are asked about for fairness. It also bounds how near to the settled rate a wish may be unclear.
 const SHARES: u32 = 200;
 const UNCLEAR: f64 = 0.03;
 

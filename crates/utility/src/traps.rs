@@ -9,17 +9,17 @@ use pcc::utility::{SIDE, SenderView};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Trap {
-    /// So many senders want ever more on a shared bottleneck.
+    /// This number of senders want ever more on a shared bottleneck.
     Unbounded(u32),
-    /// So many senders want less than a thousandth of the path.
+    /// This number of senders want less than a thousandth of the path.
     Silent(u32),
-    /// So many senders settle where the buffer is full, and this much delay stands in it.
+    /// This number of senders settle where the buffer is full, and this much delay stands in it.
     FullBuffer(u32, Duration),
     /// The length of the queue is nothing to a lone sender, from none to this.
     AnyQueue(Duration),
-    /// So many senders settle at different states, depending on where they were.
+    /// This number of senders settle at different states, depending on where they were.
     Several(u32),
-    /// Of so many equal senders one may keep more than another.
+    /// One of this number of equal senders may keep more than another.
     Unfair(u32),
     /// No loss makes it slow down.
     BearsAnyLoss,
@@ -33,13 +33,13 @@ pub enum Trap {
     NeedsPrevious,
 }
 
-/// What is said of many senders is said of so many.
+/// The number of senders that stands for many.
 const MANY: u32 = 10;
 
 /// A measurement that may be zero, and a sight with so much of it.
 type Vanishing = (&'static str, fn(SenderView, f64) -> SenderView);
 
-/// Of each, what an interval may well report as zero.
+/// The measurements that an interval may well report as zero.
 const VANISHING: [Vanishing; 5] = [
     ("q", |sight, amount| SenderView { queue: (amount, amount), ..sight }),
     ("L", |sight, amount| SenderView { loss: amount, ..sight }),
@@ -63,7 +63,7 @@ impl Game<'_> {
         let first = |is: &dyn Fn(&Equilibria) -> bool| all().find(|one| is(one)).map(|one| one.senders);
         traps.extend(first(&|one| one.unbounded).map(Trap::Unbounded));
         traps.extend(first(&|one| one.silent).map(Trap::Silent));
-        // What is just short of full is full for the faster probe.
+        // A path just short of full is full for the faster probe.
         let swing = (self.path.base_rtt + self.path.buffer).mul_f64(2.0 * SIDE);
         let full = self.path.buffer.saturating_sub(swing).max(self.path.buffer / 2);
         let is_full = |one: &Equilibria| one.stable.iter().any(|settled| settled.queue.0 >= full);
@@ -98,7 +98,7 @@ impl Game<'_> {
         VANISHING.into_iter().filter_map(move |(name, of)| {
             let [zero, nearer, near] = [0.0, NEAR * 1e-3, NEAR].map(|amount| value(&of, amount));
             let grows = nearer.abs() > MUCH * near.abs().max(f64::MIN_POSITIVE);
-            // What is tiny anyway may vanish at its own pace.
+            // A tiny utility may vanish at its own pace.
             let size = self.utility.evaluate(&usual.report()).abs();
             let matters = nearer.abs() > size || !size.is_finite();
             let undefined = near.is_finite() && !zero.is_finite();

@@ -1,4 +1,4 @@
-//! What the papers prove of their utilities, and the tables that follow from it, as the analysis computes them.
+//! The papers' theorems on their utilities, and the tables that follow, as the analysis computes them.
 
 use pcc::control::Law;
 use pcc::units::Rate;
@@ -150,7 +150,7 @@ fn weighted_senders_of_equal_weights_share_equally() {
     assert!((settled.stable[0].rate.mbit() / (CAPACITY / 5.0) - 1.0).abs() < 0.2, "{settled:?}");
 }
 
-/// What a text computes is what the built-in function of that name computes, and so the same law suits it.
+/// A text computes the same as the built-in function of that name, and so the same law suits it.
 #[test]
 fn a_text_suits_the_law_that_its_built_in_twin_suits() {
     for about in pcc::utility::built_in() {

@@ -3,10 +3,8 @@ use super::is_of_linux;
 use super::strives::{self, Strives};
 use crate::exit::misuse;
 use anyhow::{Context, anyhow};
-use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
 use pcc_bpf::load::{Done, LoadError, Wanted};
-use pcc_bpf::program::{LAWS, law_number};
 use pcc_bpf::variant::name;
 use pcc_bpf::{attendant, rights};
 use std::io::{self, Write as _};
@@ -25,9 +23,6 @@ use std::time::Duration;
 pub(super) struct Args {
     #[command(flatten)]
     strives: Strives,
-    /// The control law: ascent, which foresees queues, or vivace, the paper's (NSDI 2018)
-    #[arg(long, value_name = "LAW", default_value = LAWS[0], value_parser = PossibleValuesParser::new(LAWS))]
-    law: String,
     /// The name of the congestion control: up to 15 letters, digits, - and _
     #[arg(long, default_value = "pcc", value_parser = name)]
     name: String,
@@ -70,7 +65,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         name: args.name.clone(),
         utility: aim.text,
         program: aim.program.bytes(),
-        law: law(&args.law),
         limit: most(args.limit),
         default: args.default,
         allow: args.allow,
@@ -107,28 +101,24 @@ fn explained(error: LoadError) -> anyhow::Error {
 }
 
 fn tell(args: &Args, utility: &str, done: &Done) -> anyhow::Result<()> {
-    let (name, law, mut out) = (&args.name, &args.law, io::stdout().lock());
+    let (name, mut out) = (&args.name, io::stdout().lock());
     let (is_default, before) = match done {
         Done::Same => {
-            return Ok(writeln!(out, "{name} is loaded already, as asked; it strives for {utility}, by {law}")?);
+            return Ok(writeln!(out, "{name} is loaded already, as asked; it strives for {utility}")?);
         }
         Done::Given { is_default, before } => {
-            writeln!(out, "{name} was loaded already; it strives for {utility}, by {law}")?;
+            writeln!(out, "{name} was loaded already; it strives for {utility}")?;
             (is_default, before)
         }
         Done::Loaded { replaces, gap, is_default, before } => {
-            writeln!(out, "{name} is loaded; it strives for {utility}, by {law}")?;
+            writeln!(out, "{name} is loaded; it strives for {utility}")?;
+            let replaced = "which running ones keep, out of reach of `set`";
             if *replaces {
-                writeln!(
-                    out,
-                    "new connections have it instead of the {name} of before, which running ones keep, out of reach of `set`"
-                )?;
+                writeln!(out, "new connections have it instead of the {name} of before, {replaced}")?;
             }
+            let prevented = "`pcc kernel doctor` says what prevents that";
             if *gap {
-                writeln!(
-                    out,
-                    "connections that began in the moment between both may have reno; `pcc kernel doctor` says what prevents that"
-                )?;
+                writeln!(out, "connections that began in the moment between both may have reno; {prevented}")?;
             }
             (is_default, before)
         }
@@ -155,10 +145,6 @@ fn tell(args: &Args, utility: &str, done: &Done) -> anyhow::Result<()> {
 /// Unit: byte/s; 0 for no limit.
 pub(super) fn most(limit: Option<Rate>) -> u64 {
     limit.map_or(0, |rate| (rate.bytes_per_sec() as u64).max(1))
-}
-
-pub(super) fn law(name: &str) -> u64 {
-    u64::from(law_number(name).unwrap_or(0))
 }
 
 fn of_linux(name: &str) -> anyhow::Error {

@@ -1,12 +1,10 @@
-use super::load::{law, most};
+use super::load::most;
 use super::strives::Strives;
 use super::{find, status};
 use crate::exit::{Failure, misuse};
 use anyhow::Context;
-use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
-use pcc_bpf::load::{UTILITY_TEXT, set_law, set_limit};
-use pcc_bpf::program::LAWS;
+use pcc_bpf::load::{UTILITY_TEXT, set_limit};
 use pcc_bpf::rule;
 use pcc_bpf::variant::name;
 use std::io::{self, Write as _};
@@ -16,7 +14,7 @@ use std::io::{self, Write as _};
 /// Running connections take the new utility with their next interval, within about two round trips.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  pcc kernel set --keep                        a trial goes on until a reboot\n  pcc kernel set pcc_bulk --limit 50Mbit       at most 50 Mbit/s for each connection\n  pcc kernel set --utility 'T - 10*x*L' --law ascent"
+    after_help = "Examples:\n  pcc kernel set --keep                        a trial goes on until a reboot\n  pcc kernel set pcc_bulk --limit 50Mbit       at most 50 Mbit/s for each connection\n  pcc kernel set --utility 'T - 10*x*L'"
 )]
 pub(super) struct Args {
     /// The variant; may be left out if there is only one
@@ -27,17 +25,14 @@ pub(super) struct Args {
     /// The highest rate of each connection, like 100Mbit; `none` for as fast as the path allows
     #[arg(long, value_name = "RATE")]
     limit: Option<String>,
-    /// Another control law, for connections that begin from now on: ascent or vivace
-    #[arg(long, value_name = "LAW", value_parser = PossibleValuesParser::new(LAWS))]
-    law: Option<String>,
     /// End a trial, and keep it
     #[arg(long)]
     keep: bool,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    if !args.strives.is_given() && args.limit.is_none() && args.law.is_none() && !args.keep {
-        return Err(misuse!("nothing to set: give --utility, --set, --limit, --law or --keep"));
+    if !args.strives.is_given() && args.limit.is_none() && !args.keep {
+        return Err(misuse!("nothing to set: give --utility, --set, --limit or --keep"));
     }
     let limit = args.limit.as_deref().filter(|limit| *limit != "none").map(str::parse::<Rate>);
     let limit = limit.transpose().context("--limit").context(Failure::Usage)?;
@@ -66,10 +61,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             Some(rate) => writeln!(out, "no connection of {name} sends faster than {rate}")?,
             None => writeln!(out, "connections of {name} send as fast as the path allows")?,
         }
-    }
-    if let Some(chosen) = &args.law {
-        set_law(variables, law(chosen))?;
-        writeln!(out, "connections of {name} that begin from now on are steered by {chosen}")?;
     }
     if args.keep {
         variables.write("trial.until", &0_u64.to_ne_bytes())?;

@@ -1,4 +1,3 @@
-use pcc_bpf::program::LAWS;
 use pcc_bpf::rule::Rule;
 use pcc_bpf::variant::Variant;
 use pcc_bpf::{rights, sysctl, trial};
@@ -52,7 +51,6 @@ fn text(variant: &Variant, default: &str) -> anyhow::Result<String> {
     }
     let is_default = if name == default { " (the default)" } else { "" };
     let mut text = format!("{name}{is_default}\n  strives for  {}\n", variables.text("utility_text")?.trim());
-    text += &format!("  law          {} (of connections that begin)\n", law(variant)?);
     if let Some(most) = limit(variant)? {
         text += &format!("  limit        {:.3} Mbit/s a connection\n", most as f64 * 8e-6);
     }
@@ -76,11 +74,6 @@ pub(super) fn limit(variant: &Variant) -> anyhow::Result<Option<u64>> {
     Ok(Some(variant.variables.number("limits.most")?).filter(|most| *most > 0))
 }
 
-fn law(variant: &Variant) -> anyhow::Result<&'static str> {
-    let number = variant.variables.number("law")?;
-    Ok(usize::try_from(number).ok().and_then(|place| LAWS.get(place)).unwrap_or(&LAWS[0]))
-}
-
 fn told(variant: &Variant, default: &str) -> anyhow::Result<Value> {
     let (variables, rest) = (&variant.variables, trial::remaining(variant)?);
     let programs = variant.programs.iter().map(|program| {
@@ -93,7 +86,6 @@ fn told(variant: &Variant, default: &str) -> anyhow::Result<Value> {
         "loaded": variant.is_registered,
         "default": variant.is_registered && variant.name == default,
         "utility": variables.text("utility_text")?.trim(),
-        "law": law(variant)?,
         "limit_bps": limit(variant)?.map(|most| most * 8),
         "held": variant.held,
         "trial": rest.map(|rest| -> anyhow::Result<_> {

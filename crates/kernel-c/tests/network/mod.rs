@@ -18,7 +18,7 @@ pub(crate) struct Network {
     loss: f64,
     noise: f64,
     marks: bool,
-    /// What others fill the queue to.
+    /// The level to which others fill the queue.
     others: f64,
     /// The highest rate that the sender was allowed.
     limit: f64,
@@ -80,7 +80,7 @@ impl Network {
         }
     }
 
-    /// What an interval sent at this rate achieves, with noise.
+    /// The report of an interval sent at this rate, with noise.
     pub(crate) fn carry(&mut self, plan: IntervalPlan, packet: u64, path: &Path) -> Report {
         if self.one_in(150) {
             self.change();

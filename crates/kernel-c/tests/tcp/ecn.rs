@@ -1,4 +1,4 @@
-//! What a receiver tells of marks: by RFC 3168 that there was one, until it is answered; by RFC 9768 how many.
+//! A receiver's words on marks: by RFC 3168 that there was one, until it is answered; by RFC 9768 how many.
 
 /// Both ends' part in it.
 #[derive(Default)]
@@ -26,7 +26,7 @@ impl Ecn {
         self.marks += u32::from(is_marked);
     }
 
-    /// What Linux counts as marked with an acknowledgement.
+    /// The packets that Linux counts as marked with an acknowledgement.
     pub(crate) fn on_ack(&mut self, accurate: bool) -> u32 {
         let (arrived, marks) = (core::mem::take(&mut self.arrived), core::mem::take(&mut self.marks));
         let tells = if accurate { marks > 0 } else { self.echoes };

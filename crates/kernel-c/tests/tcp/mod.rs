@@ -7,28 +7,28 @@ mod ecn;
 use ecn::Ecn;
 use pcc::rng::Rng;
 use pcc::utility::{Expression, built_in};
-use pcc_kernel_c::{Flow, Program, Sample, law_number};
+use pcc_kernel_c::{Flow, Program, Sample};
 use std::collections::VecDeque;
 
 pub(crate) const PACKET: u64 = 1448;
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const SECOND: u64 = 1000 * MS;
 const BEGIN: u64 = 77 * SECOND;
-/// Of packets that come together Linux acknowledges one after the other what is read at once, as the lab shows it: 64 kB. The
-/// rest gets one acknowledgement, when that is read.
+/// Where packets come together, Linux acknowledges one by one those that are read at once, as the lab shows: 64 kB. The
+/// rest gets one acknowledgement, when it is read.
 const READ_AT_ONCE: u32 = 46;
 /// A packet that so many overtook is lost, as long as none was seen to be late.
 const OVERTAKEN: u32 = 3;
 
-/// A bottleneck with a queue, and what of a TCP there is besides congestion control: selective acknowledgements, and losses
-/// found once three later packets arrived, or one that left a quarter of the RTT later.
+/// A bottleneck with a queue, and the parts of a TCP besides congestion control: selective acknowledgements, and the
+/// discovery of losses. A packet is lost once three later ones arrived, or one that left a quarter of the RTT later.
 pub(crate) struct Path {
     pub(crate) mbit: f64,
     pub(crate) rtt: u64,
     /// Unit: packets.
     pub(crate) buffer: u64,
     pub(crate) loss: f64,
-    /// So many are lost in a row, of what arrives at the bottleneck: `loss` is the share of all.
+    /// The packets that are lost in a row at the bottleneck; `loss` is the share of all.
     pub(crate) burst: u32,
     /// Share of the packets that the bottleneck marks.
     pub(crate) marks: f64,
@@ -42,7 +42,7 @@ pub(crate) struct Path {
     pub(crate) source: f64,
     /// Share of the time between two packets by which a pacer is late.
     pub(crate) late: f64,
-    /// What leaves in so long leaves at once.
+    /// The time whose packets leave at once.
     pub(crate) train: u64,
     /// Trains are longer where the RTT is short, up to half of the window, as Linux makes them (`tcp_tso_autosize`).
     pub(crate) autosized: bool,
@@ -50,13 +50,13 @@ pub(crate) struct Path {
     pub(crate) longer: u64,
     /// Behind the bottleneck packets wait up to so long, and leave together.
     pub(crate) jitter: u64,
-    /// What the bottleneck carries from 2 s on, if not `mbit`.
+    /// The bottleneck's rate from 2 s on, if not `mbit`.
     pub(crate) then: f64,
     /// From the first to the second of these there is nothing to send.
     pub(crate) idle: (u64, u64),
-    /// Of so many acknowledgements one tells that the peer's window is full, since it reads slowly; none if 0.
+    /// One of this many acknowledgements tells that the peer's window is full, since it reads slowly; none if 0.
     pub(crate) slow_peer: u64,
-    /// Of every so many intervals the last packet is lost; of none if 0.
+    /// Each time after this many intervals the last packet is lost; never if 0.
     pub(crate) last_lost: u32,
     /// The first answer after a time-out tells that it was spurious: all that is not answered for counts as in flight again
     /// (F-RTO, RFC 5682).
@@ -103,7 +103,7 @@ pub(crate) struct Packet {
     pub(crate) sent: u64,
     /// If ever.
     pub(crate) arrives: Option<u64>,
-    /// So many packets that left later arrived.
+    /// The number of packets that left later and arrived.
     pub(crate) overtaken: u32,
     /// The number of its interval.
     pub(crate) interval: u32,
@@ -118,7 +118,7 @@ pub(crate) struct Tcp {
     pub(crate) flow: Flow,
     pub(crate) sample: Sample,
     pub(crate) rng: Rng,
-    /// So many more are lost in a row.
+    /// The number of packets that will still be lost in a row.
     fading: u32,
     pub(crate) now: u64,
     /// TCP's window. Unit: packets.
@@ -156,11 +156,11 @@ pub(crate) struct Tcp {
 
 impl Tcp {
     pub(crate) fn over(path: Path) -> Self {
-        Self::steered("ascent", "fair", path)
+        Self::striving("fair", path)
     }
 
-    /// By this law, towards this utility: a built-in one by its name, or a formula.
-    pub(crate) fn steered(law: &str, utility: &str, path: Path) -> Self {
+    /// Towards this utility: a built-in one by its name, or a formula.
+    pub(crate) fn striving(utility: &str, path: Path) -> Self {
         let formula = built_in().find(|about| about.name == utility).map_or(utility, |about| about.text);
         let program = Program::new(formula.parse::<Expression>().unwrap().program());
         // Counters that wrap soon.
@@ -178,7 +178,7 @@ impl Tcp {
             least_rtt: u32::MAX,
             ..Sample::default()
         };
-        let flow = Flow::new(law_number(law).unwrap(), program, &sample, 7);
+        let flow = Flow::new(program, &sample, 7);
         Self {
             now: sample.now,
             window: flow.window(10),
@@ -255,7 +255,7 @@ impl Tcp {
         self.sample.sent = self.sample.sent.wrapping_add(1);
         self.sample.bytes_sent += PACKET;
         let rate = (self.flow.rate() as f64).min(self.path.source * 125_000.0);
-        // What the application has not is not sent, and TCP marks what is.
+        // TCP sends what the application has, and marks it.
         self.sample.app_limited = u32::from((self.flow.rate() as f64) > self.path.source * 125_000.0);
         self.train_time += (PACKET as f64 * 1e9 * (1.0 + self.path.late) / rate) as u64;
         let is_full = self.path.autosized && self.in_flight() >= self.window;
@@ -265,7 +265,7 @@ impl Tcp {
         self.highest = self.highest.max(self.flow.rate());
     }
 
-    /// What leaves in so long leaves at once, at this rate.
+    /// The time whose packets leave at once, at this rate.
     fn train(&self, rate: f64) -> u64 {
         if !self.path.autosized {
             return self.path.train;
@@ -355,7 +355,7 @@ impl Tcp {
         }
     }
 
-    /// What the peer sends of its own tells nothing new of what was sent to it.
+    /// The peer's own data tells nothing new of the packets that were sent to it.
     fn hear(&mut self) {
         self.chatters = self.now.saturating_add(self.path.chatter);
         // Linux asks only while something is to be answered for.

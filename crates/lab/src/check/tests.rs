@@ -184,7 +184,7 @@ fn the_row_is_written_as_documented() {
     );
 }
 
-/// What is made of goodputs of PCC at the first point, seed by seed, of as many seeds; `None` was not run.
+/// The verdict on PCC's goodputs at the first point, seed by seed; `None` was not run.
 fn judged(target: &str, goodputs: &[Option<f64>]) -> Result<Verdict, String> {
     let seeds = format!("{:?}", (1..=goodputs.len()).collect::<Vec<_>>());
     let text = SCENARIO.replace("[1, 2]", &seeds);

@@ -18,7 +18,7 @@ pub(super) struct Programs {
     number: usize,
     server: Option<Child>,
     client: Option<Child>,
-    /// What had passed its interfaces before.
+    /// The bytes and packets that had passed its interfaces before.
     before: Wire,
     ended: bool,
 }
@@ -65,7 +65,7 @@ impl Programs {
         Ok(())
     }
 
-    /// What passed since the start, with all headers.
+    /// The bytes that passed since the start, with all headers.
     pub(super) fn sample(&mut self, hosts: &Hosts, at: u64) -> io::Result<FlowSample> {
         let fine = |status: &std::process::ExitStatus| status.success();
         for (child, role, may_end) in [(&mut self.server, "server", false), (&mut self.client, "client", true)] {

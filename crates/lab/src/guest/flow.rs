@@ -19,7 +19,7 @@ const TO_LISTEN: u64 = 500_000_000;
 /// Share of a flow's time in which its own hosts may hold it back.
 const MOST_HELD_BACK: f64 = 0.05;
 
-/// What makes a flow's packets.
+/// The maker of a flow's packets.
 enum Traffic {
     Tcp(Connections),
     Quic(Transfer),
@@ -36,7 +36,7 @@ struct Running<'a> {
     outcome: FlowOutcome,
 }
 
-/// What happens at a moment, in this order.
+/// The events of a moment, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// The path changes, by this number.
@@ -133,7 +133,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// What came of it. `begin` is the guest's clock when the run began.
+    /// Its outcome. `begin` is the guest's clock when the run began.
     fn finish(mut self, hosts: &Hosts, begin: u64, rtt: u64, deadline: u64) -> io::Result<FlowOutcome> {
         match self.traffic {
             Traffic::Quic(transfer) => transfer.finish(hosts, self.spec, rtt, deadline),
@@ -249,7 +249,7 @@ pub(super) fn run(spec: &Spec, dir: &Path, mut network: Network) -> io::Result<O
 /// only some of them give.
 fn held_back(spec: &Spec, flows: &[FlowOutcome]) -> Option<String> {
     let percent = |part: u64, flow: &FlowOutcome| 100.0 * part as f64 / flow.busy.max(1) as f64;
-    // What ends or is limited by itself is never held back by the path alone.
+    // A flow that ends or is limited by itself is never held back by the path alone.
     let bulk = |(_, (spec, _)): &(usize, (&FlowSpec, &FlowOutcome))| {
         spec.size.is_none() && spec.rate.is_none() && !spec.algorithm.starts_with(crate::names::QUIC)
     };

@@ -16,8 +16,8 @@ pub(super) fn load(spec: &Spec, dir: &Path) -> io::Result<()> {
     }
     let file = File::open(dir.join(super::MODULE))?;
     let mut parameters = String::new();
-    if let Some((utility, law)) = spec.module_variant() {
-        parameters = format!("bulk_utility=\"{}\" bulk_law={law}", listing(utility).map_err(io::Error::other)?);
+    if let Some(utility) = spec.module_variant() {
+        parameters = format!("bulk_utility=\"{}\"", listing(utility).map_err(io::Error::other)?);
     }
     if spec.has_trains_of_tcp() {
         parameters += " short_trains=N";

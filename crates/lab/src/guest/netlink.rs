@@ -264,7 +264,7 @@ pub(super) struct Bottleneck {
     pub(super) rate: u64,
     /// Size of the queue. Unit: bytes.
     pub(super) limit: u64,
-    /// What passes at once after a pause, at least a packet. Unit: bytes.
+    /// The bytes that pass at once after a pause, at least a packet.
     pub(super) burst: u64,
     pub(super) shaper: Shaper,
 }
@@ -371,7 +371,7 @@ pub(super) fn add_discipline(
             // No pacing here. A largest rate, though not enforced, keeps flows out of a shared fast lane of 8 packets.
             let nest = word(nest, FQ_RATE_ENABLE, 0);
             let nest = word(nest, FQ_FLOW_MAX_RATE, u32::MAX - 1);
-            // Of forwarded packets it knows a hash only: two of ten flows collide once in a thousand runs.
+            // It knows only a hash of forwarded packets: two of ten flows collide once in a thousand runs.
             word(nest, FQ_ORPHAN_MASK, 0xffff)
         }
         // The target is never reached: nothing is left of CoDel but a limit in time above which packets are marked.
@@ -388,11 +388,11 @@ pub(super) fn add_discipline(
         Discipline::Codel { ecn } => word(word(nest, CODEL_LIMIT, packets), CODEL_ECN, ecn.into()),
         Discipline::FqCodel { ecn } => word(word(nest, FQ_CODEL_LIMIT, packets), FQ_CODEL_ECN, ecn.into()),
     }))?;
-    // What was asked for is not what counts, what is there is.
+    // The discipline that is there counts, not the one that was asked for.
     options_of(netlink, index, Place::Below, discipline.kind()).map(drop)
 }
 
-/// What a bottleneck does with the packets that wait, other than a FIFO in bytes.
+/// The queue discipline of a bottleneck, other than a FIFO in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Discipline {
     /// A FIFO for each flow, served in turn.
@@ -534,7 +534,7 @@ fn options_of(netlink: &mut Netlink, index: u32, place: Place, kind: &str) -> io
     options.ok_or_else(|| io::Error::other(format!("interface {index} has no queue `{kind}` though one was added")))
 }
 
-/// What a queue counted.
+/// The counts of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct QueueCounts {
     pub(super) bytes: u64,

@@ -124,7 +124,7 @@ pub(super) fn probe(spec: &Spec, hosts: &Hosts) -> io::Result<Probe> {
     let steady = arrivals.get((arrivals.len() / 2).max(bursts as usize)..).unwrap_or_default();
     let rate = match steady {
         [first, .., last] if last.arrived > first.arrived => {
-            // What the line lost behind the bottleneck had passed it.
+            // Packets that the line lost behind the bottleneck had passed it.
             let passed = (steady.len() - 1) as f64 / (1.0 - spec.path.loss);
             (passed * PACKET as f64 * 8e9 / (last.arrived - first.arrived) as f64) as u64
         }
@@ -171,7 +171,7 @@ mod tests {
         // 40 waits of 60 ms, of which one may be missing in the half that counts.
         assert_eq!(steady_packets(&path(60)), 19_815);
         assert!((noise_of_jitter(&path(60)) - 0.05).abs() < 1e-4);
-        // What a scenario may ask for at the most.
+        // The most that a scenario may ask for.
         assert!(steady_packets(&PathSpec { rate: 100_000_000_000, jitter: 60_000_000_000, ..path(0) }) > STEADY);
     }
 }

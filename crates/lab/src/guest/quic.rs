@@ -1,7 +1,7 @@
 //! Flows of the product itself: `pcc perf` as server and client, two processes in their flow's hosts.
 //!
-//! What a client knows of its server is old by half a round trip and up to the time between two reports. So what was sent
-//! and what arrived is counted at the interfaces, when the other flows are looked at too; only what a sender knows of
+//! A client's knowledge of its server is old by half a round trip and up to the time between two reports. So sent and
+//! arrived packets are counted at the interfaces, when the other flows are looked at too; only what a sender knows of
 //! itself is the client's word.
 
 use super::topology::Hosts;
@@ -31,7 +31,7 @@ pub(super) struct Transfer {
     server: Child,
     fingerprint: String,
     clients: Vec<Client>,
-    /// What passed the hosts' interfaces, from the flow's start on.
+    /// The traffic at the hosts' interfaces, from the flow's start on.
     passed: Vec<Wire>,
     dir: PathBuf,
     name: String,
@@ -191,7 +191,7 @@ struct Sender {
     rate: u64,
 }
 
-/// What a client told with `--json-stream`.
+/// A client's words, by `--json-stream`.
 #[derive(Debug, Default)]
 struct Told {
     senders: Vec<Sender>,
@@ -269,7 +269,7 @@ impl Told {
     }
 }
 
-/// What all clients of a flow told.
+/// The words of all clients of a flow.
 #[derive(Debug, Default)]
 struct Account {
     senders: Vec<Sender>,
@@ -302,7 +302,7 @@ impl Account {
     fn outcome(self, flow: &FlowSpec, rtt: u64, passed: &[Wire], all: Wire) -> FlowOutcome {
         let first = passed.first().copied().unwrap_or_default();
         let counted = all.since(first).arrived.payload(ALL_HEADERS);
-        // What arrived twice, or was no data, passed too: the server knows how much of it all was payload.
+        // Data that arrived twice, and packets without data, passed too: the server knows how much of it all was payload.
         let is_known = !self.is_cut && self.received > 0 && counted > 0;
         let useful = if is_known { self.received as f64 / counted as f64 } else { 1.0 };
         let sample = |wire: &Wire| {
@@ -397,7 +397,7 @@ mod tests {
         FlowSpec { start: 5 * SECOND, ..FlowSpec::default() }
     }
 
-    /// What had passed after so many full packets had left, of which so many had arrived.
+    /// The traffic after `sent` full packets had left, and `arrived` of them had arrived.
     fn passed(at: u64, sent: u64, arrived: u64) -> Wire {
         let count = |packets: u64| Count { bytes: 90 + packets * QUIC_PACKET, packets: 1 + packets };
         Wire { at, sent: count(sent), arrived: count(arrived) }
@@ -417,7 +417,7 @@ mod tests {
         let delivered: Vec<_> = cut.samples.iter().map(|sample| (sample.at / SECOND, sample.delivered)).collect();
         assert_eq!(delivered, [(5, 0), (6, 4 * QUIC_PAYLOAD), (7, 10 * QUIC_PAYLOAD)]);
         assert_eq!(cut.samples[2].sent, 12 * QUIC_DATAGRAM);
-        // Of 12 packets' worth the server took 10 for data: the others came twice.
+        // The server took 10 of 12 packets for data: the others came twice.
         let whole = outcome(&format!("{OUTPUT}{END}"), &flow(), 20_000_000);
         let delivered: Vec<_> = whole.samples.iter().map(|sample| sample.delivered).collect();
         assert_eq!(delivered, [0, 4 * 1180, 10 * 1180]);

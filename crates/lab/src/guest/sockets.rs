@@ -80,7 +80,7 @@ pub(super) fn discard(stream: &TcpStream) -> u64 {
     }
 }
 
-/// What the kernel tells of a connection, from `struct tcp_info` of Linux 6.12.
+/// The kernel's figures of a connection, from `struct tcp_info` of Linux 6.12.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Info {
     pub(super) state: u8,

@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::sync::{Arc, OnceLock};
 
-/// What a connection has to send.
+/// The data that a connection has to send.
 #[derive(Clone, Copy, Debug)]
 enum Supply {
     Endless,
@@ -119,12 +119,12 @@ pub(super) struct Connections {
     number: usize,
     /// With the moment each was begun.
     open: Vec<(u64, Arc<Connection>)>,
-    /// Of those that ended.
+    /// The sums of those that ended.
     past: Totals,
     ended: Vec<(u64, u64)>,
 }
 
-/// What [`Connections::sample`] found.
+/// The result of [`Connections::sample`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sampled {
     pub(super) sample: FlowSample,

@@ -339,7 +339,7 @@ impl Network {
         Ok((bits * 1e6 / self.path.rate as f64) as u32)
     }
 
-    /// What the bottleneck's queue counted so far.
+    /// The counts of the bottleneck's queue so far.
     pub(super) fn queue_counts(&mut self) -> io::Result<QueueCounts> {
         netlink::queue_counts(&mut self.near.netlink, self.near.port)
     }

@@ -1,4 +1,4 @@
-//! What passes the interfaces of a flow's two hosts: whoever sends, counted alike, and exact at the moment of asking.
+//! The traffic at the interfaces of a flow's two hosts: counted alike for every sender, and exact at the moment of asking.
 
 use super::topology::{Hosts, Namespace};
 use std::fs;
@@ -17,9 +17,9 @@ pub(super) struct Count {
 pub(super) struct Wire {
     /// Unit: ns since the run began.
     pub(super) at: u64,
-    /// What has left the sender.
+    /// The traffic that has left the sender.
     pub(super) sent: Count,
-    /// What has reached the receiver.
+    /// The traffic that has reached the receiver.
     pub(super) arrived: Count,
 }
 
@@ -45,19 +45,19 @@ impl Wire {
         Ok(Self { at, sent, arrived })
     }
 
-    /// What passed since `before`.
+    /// The traffic since `before`.
     pub(super) fn since(self, before: Self) -> Self {
         Self { at: self.at, sent: self.sent - before.sent, arrived: self.arrived - before.arrived }
     }
 }
 
-/// What a host's interface has received and sent.
+/// The traffic that a host's interface has received and sent.
 fn counters(host: &Namespace) -> io::Result<(Count, Count)> {
     host.enter()?;
     parse(&fs::read_to_string("/proc/thread-self/net/dev")?)
 }
 
-/// What `eth0` has received and sent, from the text of `/proc/net/dev`.
+/// The traffic that `eth0` has received and sent, from the text of `/proc/net/dev`.
 fn parse(text: &str) -> io::Result<(Count, Count)> {
     let line = text.lines().find_map(|line| line.trim_start().strip_prefix("eth0:"));
     let fields: Vec<_> = line.unwrap_or_default().split_whitespace().map(str::parse).collect();

@@ -46,7 +46,7 @@ fn measures(flows: &[(u64, &[f64])], name: &str, expected: f64) {
     assert!(measured.is_some_and(|value| (value - expected).abs() < 1e-3), "{name}: {measured:?}, not {expected}");
 }
 
-/// What full TCP packets leave of 100 Mbit/s.
+/// The payload that full TCP packets leave of 100 Mbit/s.
 const CEILING: f64 = 100.0 * TCP_PAYLOAD as f64 / PACKET as f64;
 
 #[test]
@@ -230,7 +230,7 @@ fn a_black_out_ends_at_80_percent_of_the_goodput_before() {
     outcome.flows[0].samples[22].sent = outcome.flows[0].samples[21].sent + 10 * TCP_PAYLOAD;
     let rate = Measure::BlackoutRate.of(&spec, &outcome).unwrap();
     assert!((rate - 10.0 * 0.03).abs() < 1e-9, "{rate}");
-    // What PCC says of its rate may be of the moment after.
+    // PCC's own rate may be that of the moment after.
     outcome.flows[0].samples[22].rate = 8 * TCP_PAYLOAD * 100;
     assert_eq!(Measure::BlackoutRate.of(&spec, &outcome), Some(rate));
 }

@@ -10,7 +10,7 @@ use pcc_link::Impossible;
 use pcc_sim::{Control, FlowResult, Results};
 use std::sync::{Arc, Mutex};
 
-/// What stands in place of a kernel's release.
+/// The word in place of a kernel's release.
 pub const KERNEL: &str = "simulated";
 
 /// Simulates a run; `None` if one of its flows has no model.

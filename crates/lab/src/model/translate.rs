@@ -15,7 +15,7 @@ const OVERTAKEN: u32 = 8;
 /// Gives a flow of PCC what was chosen for all of them, like a utility or a law.
 pub type Prepare<'a> = &'a (dyn Fn(&mut Flow) + Sync);
 
-/// Who sends a flow, if there is a model of it.
+/// The sender of a flow, if there is a model of it.
 pub fn control(flow: &FlowSpec) -> Option<Control> {
     Some(match flow.algorithm.as_str() {
         "quic:pcc" => Control::Pcc,
@@ -63,7 +63,7 @@ fn one(told: &FlowSpec, control: Control, spec: &Spec, start: u64, connection: u
     flow.config.max_datagram_size = Bytes::new(datagram);
     flow.headers = packet - datagram;
     flow.start = Duration::from_nanos(start);
-    // Of flows that arrive the last one may then begin: each goes on until it is done, or the run.
+    // The last of arriving flows may begin then: each goes on until it is done, or the run.
     flow.stop = told.arrivals.is_empty().then(|| Duration::from_nanos(told.stop));
     flow.extra_rtt = Duration::from_nanos(told.extra_rtt);
     flow.paced = told.paced;
@@ -100,7 +100,7 @@ pub(super) fn payload(control: &Control) -> u64 {
     if control.is_tcp() { TCP_PAYLOAD } else { QUIC_PAYLOAD }
 }
 
-/// What a bottleneck is that lets bursts through; `None` if it holds a queue besides, or becomes another one: the simulator's
+/// The model of a bottleneck that lets bursts through; `None` if it holds a queue besides, or becomes another one: the simulator's
 /// token bucket has none and stays.
 fn policer(path: &PathSpec) -> Option<Option<Policer>> {
     let (rate, burst) = (Rate::from_bytes_per_sec(path.rate as f64 / 8.0), Bytes::new(path.burst));

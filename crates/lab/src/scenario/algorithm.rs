@@ -32,9 +32,6 @@ pub const KERNEL_ALGORITHMS: [&str; 17] = [
 /// The algorithms of `pcc perf`, over QUIC.
 pub const QUIC_ALGORITHMS: [&str; 4] = ["quic:pcc", "quic:cubic", "quic:bbr", "quic:newreno"];
 
-/// The control laws that it knows.
-const MODULE_LAWS: [&str; 2] = ["ascent", "vivace"];
-
 /// The program under test of `--app`.
 pub const APP: &str = "app";
 
@@ -113,14 +110,7 @@ pub(super) fn flow_of(name: &str, dir: &Path) -> Result<FlowSpec, String> {
             "quic:pcc" => {
                 law.parse::<Law>().map_err(|error| format!("`{name}`: {error}"))?;
             }
-            _ if modules.contains(&base) && MODULE_LAWS.contains(&law.as_str()) => {}
-            _ if modules.contains(&base) => {
-                return Err(format!(
-                    "`{name}`: the kernel's laws are {}, without parameters",
-                    MODULE_LAWS.join(" and ")
-                ));
-            }
-            _ => return Err(format!("`{name}`: only quic:pcc has a control law with parameters, and pcc one without")),
+            _ => return Err(format!("`{name}`: only quic:pcc has a choice of control laws; the kernel has Ascent")),
         }
     }
     Ok(FlowSpec { algorithm: base.to_owned(), connections, paced, utility, law, ..FlowSpec::default() })
@@ -149,7 +139,7 @@ mod tests {
             ("reno+paced", "reno", 1, true, None, None),
             ("cubic*10", "cubic", 10, false, None, None),
             ("reno+paced*2", "reno", 2, true, None, None),
-            ("bpf:pcc/safe+vivace", "bpf:pcc", 1, false, Some("safe"), Some("vivace")),
+            ("bpf:pcc/safe", "bpf:pcc", 1, false, Some("safe"), None),
             ("quic:pcc", "quic:pcc", 1, false, None, None),
             ("quic:pcc/linear", "quic:pcc", 1, false, Some("linear"), None),
             ("quic:pcc+allegro", "quic:pcc", 1, false, None, Some("allegro")),
@@ -172,8 +162,6 @@ mod tests {
             ),
             ("pcc", "pcc", 1, false, None, None),
             ("pcc/scavenger*2", "pcc", 2, false, Some("scavenger"), None),
-            ("pcc+vivace", "pcc", 1, false, None, Some("vivace")),
-            ("pcc/vivace+vivace*2", "pcc", 2, false, Some("vivace"), Some("vivace")),
         ] {
             let flow = flow_of(name, Path::new("")).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(
@@ -213,15 +201,14 @@ mod tests {
             ("quic:pcc/hybrid", "write it like hybrid,needed=20Mbit"),
             ("quic:cubic/safe", "only pcc and quic:pcc have a utility"),
             ("pcc/fastest", "`fastest` is no utility; choose from fair"),
-            ("pcc+allegro", "the kernel's laws are ascent and vivace"),
-            ("pcc+vivace+epsilon=0.01", "without parameters"),
+            ("pcc+vivace", "only quic:pcc has a choice of control laws; the kernel has Ascent"),
             (
                 "quic:pcc+epsilon_min=0.02",
                 "`epsilon_min` is no parameter of the control law ascent; choose from epsilon",
             ),
             ("quic:pcc+interval_rtts=NaN", "`NaN` is no interval_rtts"),
-            ("quic:cubic+epsilon_min=0.02", "only quic:pcc has a control law"),
-            ("cubic+fast", "only quic:pcc has a control law"),
+            ("quic:cubic+epsilon_min=0.02", "only quic:pcc has a choice of control laws"),
+            ("cubic+fast", "only quic:pcc has a choice of control laws"),
         ] {
             let error = flow_of(name, Path::new("")).unwrap_err();
             assert!(error.contains(expected), "{name}: {error}");
@@ -232,7 +219,7 @@ mod tests {
     fn a_utility_may_stand_in_a_file() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("mine.utility"), "# mine\nlet b = 5;\nx - b*x*L\n").unwrap();
-        for name in ["quic:pcc/mine.utility", "pcc/./mine.utility+vivace"] {
+        for name in ["quic:pcc/mine.utility", "pcc/./mine.utility"] {
             let flow = flow_of(name, dir.path()).unwrap();
             assert!(flow.utility.unwrap().ends_with("x - b*x*L\n"));
         }

@@ -210,9 +210,9 @@ pub(super) enum Parameter {
     ExtraRtt,
     /// The number of flows of the algorithm under comparison.
     Flows,
-    /// Of the flows that have one.
+    /// The size of the flows that have one.
     Size,
-    /// Of the flows that have one.
+    /// The load of the flows that have one.
     Load,
     /// A path of the sample.
     Path,

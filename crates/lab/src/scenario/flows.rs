@@ -46,7 +46,7 @@ pub(super) fn flows(file: &File, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec
     Ok(flows)
 }
 
-/// A module has one utility and law besides the default, and the same trains for all.
+/// A module has one utility besides the default, and the same trains for all.
 fn one_variant(flows: &[FlowSpec]) -> Result<(), String> {
     let mut kinds: Vec<_> = flows.iter().filter(|flow| flow.is_the_modules()).map(|flow| &flow.algorithm).collect();
     kinds.dedup();
@@ -55,14 +55,11 @@ fn one_variant(flows: &[FlowSpec]) -> Result<(), String> {
     }
     let mut variants = flows.iter().filter_map(FlowSpec::module_variant);
     let Some(first) = variants.next() else { return Ok(()) };
-    let name = |(utility, law): (&str, &str)| format!("pcc/{utility}+{law}");
     match variants.find(|other| *other != first) {
         None => Ok(()),
-        Some(other) => Err(format!(
-            "{} and {}: in one run the kernel has one utility and law besides the default",
-            name(first),
-            name(other)
-        )),
+        Some(other) => {
+            Err(format!("pcc/{first} and pcc/{other}: in one run the kernel has one utility besides the default"))
+        }
     }
 }
 

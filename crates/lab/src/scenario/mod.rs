@@ -576,11 +576,7 @@ mod tests {
             ("flow = [{ load = 0.5 }]", "needs a `size`"),
             (
                 "flow = [{ algorithm = 'pcc/safe' }, { algorithm = 'pcc/fair' }]",
-                "one utility and law besides the default",
-            ),
-            (
-                "flow = [{ algorithm = 'pcc/safe' }, { algorithm = 'pcc/safe+vivace' }]",
-                "pcc/safe+ascent and pcc/safe+vivace",
+                "pcc/safe and pcc/fair: in one run the kernel has one utility besides the default",
             ),
             ("flow = [{ algorithm = 'pcc' }, { algorithm = 'bpf:pcc' }]", "one kind of trains"),
             ("flow = [{ size = '1MB', load = 3.0 }]", "between 0.001 and 2"),

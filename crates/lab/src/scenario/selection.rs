@@ -2,7 +2,7 @@
 
 use super::Scenario;
 
-/// What is wanted of scenarios. Empty lists leave out nothing.
+/// The wanted parts of scenarios. Empty lists leave out nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Selection<'a> {
     /// Only these algorithms.
@@ -21,9 +21,9 @@ pub struct Selection<'a> {
 pub struct NotThere {
     /// The scenario's name.
     pub scenario: String,
-    /// What was asked for, like "seed 99".
+    /// The words of the wish, like "seed 99".
     pub wanted: String,
-    /// What there is.
+    /// The choice that there is.
     pub known: String,
 }
 

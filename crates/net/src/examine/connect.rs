@@ -19,14 +19,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PING: Duration = Duration::from_millis(50);
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What became of a connection.
+/// The outcome of a connection.
 #[derive(Debug)]
 pub struct Outcome {
     /// The time of the handshake, or why there is no connection.
     pub handshake: Result<Duration, String>,
-    /// What is wrong with the certificate, if a connection that ends here was made in spite of that.
+    /// The fault of the certificate, if a connection that ends here was made in spite of that.
     pub untrusted: Option<String>,
-    /// What it had of ECN.
+    /// Its marks (ECN).
     pub marks: Arc<Marks>,
 }
 

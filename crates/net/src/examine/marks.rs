@@ -11,7 +11,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What was counted.
+/// The counts.
 #[derive(Debug, Default)]
 pub struct Marks {
     sent: AtomicU64,

@@ -12,7 +12,7 @@ use tokio::net::UdpSocket;
 /// A version that no server knows (RFC 9000 §15).
 const NO_VERSION: u32 = 0x1a2a_3a4a;
 
-/// What QUIC needs of a path (RFC 9000 §14), as UDP payload.
+/// The smallest UDP payload that QUIC needs of a path (RFC 9000 §14).
 const SMALLEST: usize = 1200;
 
 /// Sizes of packets of IP at which paths often end: QUIC's own need and IPv6's, tunnels, PPPoE, Ethernet, jumbo frames.
@@ -40,7 +40,7 @@ struct Asked {
     answered: Option<Instant>,
 }
 
-/// What the answers tell.
+/// The content of the answers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answers {
     /// Round trips of packets that QUIC could use, sorted.
@@ -55,7 +55,7 @@ pub struct Answers {
     pub largest_sent: usize,
     /// The host says that nobody listens.
     pub refused: bool,
-    /// What this computer can do at once: datagrams of a call to send, and to receive.
+    /// Datagrams that this computer can send and receive by one call.
     pub offload: (usize, usize),
 }
 

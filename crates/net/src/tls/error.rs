@@ -11,11 +11,11 @@ pub enum TlsError {
     /// A file can't be read.
     #[error("could not read {what} {}", file.display())]
     Read {
-        /// What it would hold.
+        /// Its purpose.
         what: &'static str,
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The system's reason.
         source: io::Error,
     },
     /// The new identity can't be written.
@@ -23,7 +23,7 @@ pub enum TlsError {
     Keep {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The system's reason.
         source: io::Error,
     },
     /// A file holds no key, or no certificate.
@@ -31,7 +31,7 @@ pub enum TlsError {
     Unusable {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Its fault.
         source: IdentityError,
     },
     /// A certificate and a key that can't be used together.
@@ -41,7 +41,7 @@ pub enum TlsError {
         certificate: PathBuf,
         /// The key's.
         key: PathBuf,
-        /// What is wrong.
+        /// The fault.
         source: IdentityError,
     },
     /// The identity that this user's servers share is damaged.
@@ -53,10 +53,10 @@ pub enum TlsError {
     Damaged {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Its fault.
         source: IdentityError,
     },
-    /// What was just made can't be used.
+    /// A new certificate can't be used.
     #[error("could not make a certificate")]
     Make(#[source] Box<dyn Error + Send + Sync>),
     /// The file with a client's authorities can't be used.
@@ -64,7 +64,7 @@ pub enum TlsError {
     Authorities {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Its fault.
         source: Box<dyn Error + Send + Sync>,
     },
     /// This computer has no authorities.
@@ -78,7 +78,7 @@ pub enum TlsError {
     Quic(#[from] noq::crypto::rustls::NoInitialCipherSuite),
 }
 
-/// What is wrong with a certificate or a key.
+/// The fault of a certificate or a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdentityError {

@@ -158,7 +158,7 @@ fn keep(file: &Path, pem: Vec<u8>) -> Result<Vec<u8>, TlsError> {
     written().map_err(|source| TlsError::Keep { file: file.to_owned(), source })
 }
 
-/// What `file` holds, which is made if it is not there.
+/// The content of `file`, which is made if it is not there.
 fn kept(file: &Path) -> Result<Vec<u8>, TlsError> {
     match read("the server's identity", file) {
         Err(TlsError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => keep(file, new_pem()?),

@@ -6,7 +6,7 @@ use rustls::{CertificateError, Error, RootCertStore};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use std::time::UNIX_EPOCH;
 
-/// What is wrong with the dates of the first certificate in this chain whose dates are.
+/// The fault of the dates of the first certificate in this chain whose dates are wrong.
 ///
 /// rustls looks at the dates before anything else, so it need not trust the certificate.
 pub(super) fn problem(chain: &[CertificateDer<'_>], now: UnixTime) -> Option<String> {

@@ -21,7 +21,7 @@ pub enum Trust {
     Authorities(PathBuf),
     /// The authorities this computer trusts.
     System,
-    /// Whoever answers: for what holds no secrets and is believed by nobody.
+    /// Any peer that answers: for words that hold no secrets and are believed by nobody.
     Anyone,
 }
 

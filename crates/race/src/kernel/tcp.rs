@@ -134,14 +134,14 @@ fn sample(at: Duration, received: &AtomicU64, sender: &OnceLock<TcpStream>, coun
     };
     if let Some(info) = sender.get().and_then(|sender| info(sender).ok()) {
         sample.rtt = Duration::from_micros(info.tcpi_rtt.into());
-        // What it sends once more it has given up.
+        // A packet that it sends once more it has given up.
         sample.lost_packets = info.tcpi_total_retrans.into();
         sample.window = u64::from(info.tcpi_snd_cwnd) * u64::from(info.tcpi_snd_mss);
     }
     sample
 }
 
-/// What the kernel tells of a connection.
+/// The kernel's figures of a connection.
 fn info(stream: &TcpStream) -> io::Result<libc::tcp_info> {
     // SAFETY: a structure of numbers only, for which zero is a value.
     let mut info: libc::tcp_info = unsafe { zeroed() };

@@ -25,7 +25,7 @@ const BEFORE: f64 = 100.0;
 const MORE: f64 = 125.0;
 const LESS: f64 = 80.0;
 
-/// What happens to the path.
+/// The change of the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Change {
     /// A quarter more capacity.
@@ -52,7 +52,7 @@ pub(crate) struct Sender {
     pub(crate) utility: &'static str,
 }
 
-/// What became of one sender.
+/// The outcome of one sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Passage {
     Right {
@@ -90,7 +90,7 @@ impl Observer for Story {
     }
 }
 
-/// Of each sender; none of those that had no right direction.
+/// The passage of each sender; none of a sender that had no right direction.
 pub(crate) fn observe(sender: Sender, place: Place, change: Change, seed: u64) -> Result<Vec<Passage>, String> {
     let mut stories = Vec::new();
     let mut flows = Vec::new();

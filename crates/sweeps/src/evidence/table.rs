@@ -16,7 +16,7 @@ const JITTERS: [u32; 4] = [0, 5, 20, 40];
 const FLOWS: [u64; 4] = [1, 2, 4, 10];
 /// More than any objective here bears at 100 Mbit/s.
 const TOO_MUCH: f64 = 0.08;
-/// Of a lone sender; several senders are several observations.
+/// The number of seeds of a lone sender; several senders are several observations.
 const SEEDS: u64 = 16;
 
 /// Places, and what changes there.
@@ -40,7 +40,7 @@ fn cells() -> Vec<(Place, Change)> {
     cells
 }
 
-/// What a law did in a cell.
+/// The results of a law in a cell.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     /// Pairs that each right decision took.

@@ -22,7 +22,7 @@ pub(crate) struct Ranges {
 impl Ranges {
     pub(crate) const WHOLE: Self =
         Self { senders: [2.0, 64.0], rate: [5.0, 1000.0], rtt: [0.1, 300.0], buffer: [0.5, 16.0], packets: 400e3 };
-    /// What a test can afford.
+    /// The lengths that a test can afford.
     pub(crate) const SHORT: Self =
         Self { senders: [2.0, 16.0], rate: [5.0, 20.0], rtt: [5.0, 60.0], buffer: [0.5, 16.0], packets: 20e3 };
 }
@@ -56,7 +56,7 @@ pub(crate) struct Draw {
     pub(crate) buffer: f64,
     /// The longest queue that it takes. Unit: s.
     pub(crate) longest_queue: f64,
-    /// What each of those that stay has, were all alike. Unit: packets a second.
+    /// The rate of each sender that stays, if all were alike. Unit: packets a second.
     fair: f64,
     path: String,
     flows: String,

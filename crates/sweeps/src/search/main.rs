@@ -5,8 +5,8 @@
 //! cargo run --release -p pcc-sweeps --bin search -- --count 1000 --seed 1 --shard 2/8
 //! ```
 //!
-//! Each draw has a path, a queue, and senders that come and go in the first half of the run. Of the second half a state is
-//! bad if the 95th percentile of the queue is longer than 20 ms and than half of the buffer, if the loss is more than three
+//! Each draw has a path, a queue, and senders that come and go in the first half of the run. The second half is in a bad
+//! state if the 95th percentile of the queue is longer than 20 ms and than half of the buffer, if the loss is more than three
 //! times CUBIC's and 0.3 %, or if Jain's index is below 0.85. A bad draw is printed as the command that repeats it.
 //! Virtual time: the same on every machine.
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]

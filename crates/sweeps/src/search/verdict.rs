@@ -1,4 +1,4 @@
-//! What became of a draw, and whether that is bad.
+//! The outcome of a draw, and whether it is bad.
 
 use crate::draw::Draw;
 use pcc_sim::{Control, Results, SecondHalf, run};
@@ -26,7 +26,7 @@ impl Verdict {
         Ok(Self { draw: draw.clone(), late, cubic })
     }
 
-    /// What is bad about it.
+    /// Its faults.
     pub(crate) fn faults(&self) -> Vec<String> {
         let (late, longest) = (&self.late, self.draw.longest_queue);
         let queue = late.queue_p95.as_secs_f64();

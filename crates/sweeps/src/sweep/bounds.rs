@@ -1,4 +1,4 @@
-//! What the short form of `pcc-lab sim score` must not fall behind: `today` in `src/score/table.rs`, where that is not `must`.
+//! The bounds of the short form of `pcc-lab sim score`: `today` in `src/score/table.rs`, where that is not `must`.
 
 use crate::each::each;
 use pcc::utility::Utility;
@@ -6,7 +6,7 @@ use pcc_sim::score::{Figures, Form, Judged, ROWS, Row, Size, Task, judge, plan};
 use pcc_sim::{Control, Flow};
 use std::sync::Arc;
 
-/// So many seeds beside those of the short form: a worst of them that about one harmless change in fifty falls below, however
+/// The number of seeds beside those of the short form: a worst of them that about one harmless change in fifty falls below, however
 /// many the short form has.
 const MORE: u64 = 14;
 
@@ -62,7 +62,7 @@ fn bounds(rows: &[Row], utility: Option<&Arc<dyn Utility>>) -> Result<Vec<Bound>
             flow.config.utility = utility.clone();
         }
     };
-    // What the peer reached whom a row is divided by does not change with PCC.
+    // The figure of the peer by which a row is divided does not change with PCC.
     let many: Vec<Row> = rows.iter().map(|row| Row { seeds: [row.seeds[0] + MORE; 2], over: None, ..*row }).collect();
     let tasks = plan(&[rows, &many].concat(), &Form::of(Size::Short), &ours);
     let figures: Vec<Figures> = each(&tasks, |task: &Task| Ok(task.run()))?;

@@ -110,7 +110,7 @@ pub(crate) fn kept() -> Result<String, String> {
     Ok(law.map_or(kept.clone(), |law| format!("{kept}\n\n{law}")))
 }
 
-/// What a page says that this constant moves, in the part of its file.
+/// The figures that this constant moves by a page, in the part of its file.
 fn measured(page: &str, constant: &Constant) -> Option<String> {
     let part = page.split("\n## ").find(|part| part.starts_with(&format!("`{}`", constant.file)))?;
     let line = part.lines().find_map(|line| line.strip_prefix(&head(constant)))?;

@@ -66,7 +66,7 @@ impl Copy {
 pub(crate) struct Program(PathBuf);
 
 impl Program {
-    /// So many figures, which `sweep` prints if it is asked thus, with this variable of the environment set.
+    /// This many figures, which `sweep` prints if it is asked thus, with this variable of the environment set.
     pub(crate) fn ask(&self, asked: &[&str], count: usize, variable: &str, value: &str) -> Result<Vec<Figure>, String> {
         let told = Command::new(&self.0).args(asked).env(variable, value).output();
         let told = told.map_err(|error| format!("{}: {error}", self.0.display()))?;

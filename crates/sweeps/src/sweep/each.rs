@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// What becomes of each, in their order; as many at a time as there are processors.
+/// The result for each, in their order; as many at a time as there are processors.
 pub(crate) fn each<T: Sync, R: Send>(
     tasks: &[T],
     simulate: impl Fn(&T) -> Result<R, String> + Sync,

@@ -1,4 +1,4 @@
-//! What is promised of PCC, by each law and by kernel TCP's: the page `docs/sweeps/laws.md`.
+//! PCC's promises, by each law and by kernel TCP's: the page `docs/sweeps/laws.md`.
 
 use crate::each::each;
 use crate::page::number;
@@ -6,7 +6,7 @@ use pcc::control::Law;
 use pcc_sim::score::{Form, Judged, ROWS, Row, Size, Task, judge, plan};
 use pcc_sim::{Cast, Control, Flow};
 
-/// Of each row at least.
+/// The least number of seeds of each row.
 const SEEDS: u64 = 4;
 
 /// A law and the utility that it climbs, as `--law` and `--utility` read them.

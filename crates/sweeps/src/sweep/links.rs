@@ -84,7 +84,7 @@ fn line(name: &str, results: &[Results]) -> String {
     )
 }
 
-/// What a queue may cost: A of `fair`, from a twelfth of its default to thirty-three times it. The frontier of rate and delay.
+/// The price of a queue: A of `fair`, from a twelfth of its default to thirty-three times it. The frontier of rate and delay.
 const LEVELS: [&str; 8] = [
     "fair,level=0.0005",
     "fair,level=0.002",

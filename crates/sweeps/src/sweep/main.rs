@@ -81,7 +81,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Of how many seeds a copy is asked.
+/// The number of seeds of which a copy is asked.
 fn seeds(asked: &[String]) -> u64 {
     asked.first().and_then(|seeds| seeds.parse().ok()).unwrap_or(1)
 }

@@ -1,4 +1,4 @@
-//! What is measured, of whom, on which paths.
+//! The measures, the flows that they are of, and the paths.
 
 use crate::each::each;
 use core::time::Duration;
@@ -14,7 +14,7 @@ pub(crate) enum Metric {
     Of(Measure),
     /// Standard deviation of the second flow's rate once it has its half of 100 Mbit/s. Unit: % of that.
     Deviation,
-    /// What flows lose of what they send, in their mean. Unit: %.
+    /// The mean loss rate of flows. Unit: %.
     Lost,
     /// Jain's index over so many seconds of the second half.
     JainLate(u64),
@@ -30,7 +30,7 @@ pub(crate) struct Case {
     pub(crate) figures: &'static [(&'static str, Metric)],
 }
 
-/// What takes PCC's place in the cases.
+/// The law in PCC's place in the cases.
 #[derive(Clone)]
 pub(crate) struct Variant {
     pub(crate) name: String,
@@ -42,7 +42,7 @@ impl Variant {
     /// `written` changes the law, as parameters of it do, or the utility.
     pub(crate) fn of(base: &Self, written: &str) -> Result<Self, String> {
         let name = written.to_owned();
-        // What is no parameter of `--law`.
+        // It is no parameter of `--law`.
         if let (Law::Ascent(config), Some(gain)) = (&base.law, written.strip_prefix("price_gain=")) {
             let price_gain = gain.parse().map_err(|error| format!("{written}: {error}"))?;
             let law = Law::Ascent(ascent::Config { price_gain, ..config.clone() });

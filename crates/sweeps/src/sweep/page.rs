@@ -7,7 +7,7 @@ pub(crate) fn number(value: f64) -> String {
     if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.3}") }
 }
 
-/// What is within this of the defaults' value is chance, whatever the seeds say.
+/// A difference from the defaults' value below this is chance, whatever the seeds say.
 const ALIKE: f64 = 0.01;
 
 /// Whether a figure is out of the range of the defaults' seeds by half of that range, and by a hundredth.
@@ -17,7 +17,7 @@ pub(crate) fn moved(usual: &Figure, found: &Figure) -> bool {
     found.is_nan() || found < low - room || found > high + room
 }
 
-/// A line a figure that a variant moves, a column a variant; medians of the seeds. What moves is in bold.
+/// A line a figure that a variant moves, a column a variant; medians of the seeds. Figures that move are in bold.
 pub(crate) fn moves(names: &[&str], usual: (&str, &[Figure]), others: &[(&str, &[Figure])]) -> String {
     let heads: Vec<_> = others.iter().map(|(name, _)| *name).collect();
     let mut lines =

@@ -7,7 +7,7 @@ use pcc::control::Law;
 use pcc::utility;
 use pcc_sim::score::Measure::{Added, AddedP95, Convergence, Share};
 
-/// What several flows do with each other differs more from seed to seed.
+/// Several flows differ more from seed to seed.
 const ALONE: u64 = 4;
 const TOGETHER: u64 = 8;
 
@@ -68,7 +68,7 @@ const CASES: [Case; 9] = [
     Case { path: "clean", flows: "pcc*10", seconds: 70, seeds: TOGETHER, figures: &[("loss of 10 flows, %", Lost)] },
 ];
 
-/// What is varied of a law when nothing else is asked for.
+/// The variants of a law when nothing else is asked for.
 const ALLEGRO: [&str; 17] = [
     "paper",
     "epsilon_min=0.005",
@@ -113,7 +113,7 @@ const VIVACE: [&str; 20] = [
     "interval_rtts=2",
 ];
 
-/// Of `allegro`: a row a variant, a column a figure, means of the seeds.
+/// The page of `allegro`: a row a variant, a column a figure, means of the seeds.
 pub(crate) fn allegro(asked: &[String]) -> Result<String, String> {
     table("allegro", "safe", &ALLEGRO, asked)
 }

@@ -65,7 +65,7 @@ const fn case(
     Case { path, flows, seconds, seeds: LESS_SEEDS, figures }
 }
 
-/// Of the whole law, and of one without a rule.
+/// The number of seeds of the whole law, and of one without a rule.
 pub(crate) const SEEDS: u64 = 12;
 pub(crate) const LESS_SEEDS: u64 = 2;
 /// Crowds are soon what they will be.
@@ -116,7 +116,7 @@ pub(crate) fn names() -> Vec<(String, Metric)> {
     of_cases.chain(of_rows).chain(of_radio).collect()
 }
 
-/// So many seeds of all figures, in the same order.
+/// All figures of this many seeds, in the same order.
 pub(crate) fn figures(seeds: u64) -> Result<Vec<Figure>, String> {
     let cases: Vec<_> = CASES.iter().chain(&CROWDS).map(|case| Case { seeds, ..*case }).collect();
     let mut all = measure(&cases, &[ascent::base()?])?.remove(0);
@@ -131,7 +131,7 @@ pub(crate) fn figures(seeds: u64) -> Result<Vec<Figure>, String> {
     Ok(all)
 }
 
-/// What is better of a figure.
+/// The better direction of a figure.
 pub(crate) enum Direction {
     Up,
     Down,
@@ -140,7 +140,7 @@ pub(crate) enum Direction {
 }
 
 impl Metric {
-    /// What is better, and how much matters even of less than that.
+    /// The better direction, and the difference that matters even of small figures.
     pub(crate) const fn scale(self) -> (Direction, f64) {
         match self {
             Of(Share | FirstShare | FairPart | Jain(_) | Late(_) | Others) | JainLate(_) => (Direction::Up, 1.0),

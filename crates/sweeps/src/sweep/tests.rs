@@ -1,4 +1,4 @@
-//! What `sweep parts` and `sweep constants` change fits the law.
+//! The changes of `sweep parts` and `sweep constants` fit the law.
 
 use crate::{rules, switches, turned};
 use std::collections::{BTreeMap, BTreeSet};

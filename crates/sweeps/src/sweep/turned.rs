@@ -30,7 +30,7 @@ pub(crate) const FILES: [&str; 26] = [
     "control/ascent/scatter.rs",
 ];
 
-/// What is given by somebody else, or is no choice of a value, and why.
+/// Constants that somebody else gives, or that are no choice of a value, and why.
 pub(crate) const LEFT: [(&str, &str); 12] = [
     ("rtt.rs MAX_ACK_DELAY", "RFC 9000 §18.2"),
     ("pcc/window.rs INITIAL_WINDOW", "RFC 6928"),
@@ -46,7 +46,7 @@ pub(crate) const LEFT: [(&str, &str); 12] = [
     ("pcc/judging.rs PANIC_PACKETS", "of other utilities only: none is sent by `fair` before half is lost"),
 ];
 
-/// What the copy's `lib.rs` has besides: of a share above one half its odds are turned.
+/// An addition to the copy's `lib.rs`: the odds of a share above one half are turned.
 pub(crate) const TURN: &str = "
 
 /// Values times a factor.
@@ -76,7 +76,7 @@ pub(crate) struct Constant {
     pub(crate) name: String,
     /// As written there.
     pub(crate) value: String,
-    /// What it says of itself.
+    /// Its own words.
     pub(crate) what: String,
     /// The line that defines it.
     line: String,
