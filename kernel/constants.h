@@ -128,7 +128,6 @@
 #define DRIVER_DRAIN_SHARE 0x3fe0000000000000ULL /* 0.5 */
 
 /* crates/core/src/control/path.rs */
-#define PATH_EPSILON_LIMIT 0x3fd0000000000000ULL /* 0.25 */
 #define PATH_LIMITED_HEADROOM 0x3ffe666666666666ULL /* 1.9 */
 
 /* crates/core/src/control/response.rs */
@@ -140,21 +139,6 @@
 #define STARTING_TELLING_SAMPLES 5
 #define STARTING_EXIT_SHARE 0x3fee666666666666ULL /* 0.95 */
 #define STARTING_WAIT 0x3fc0000000000000ULL /* 0.125 */
-
-/* crates/core/src/control/vivace/mod.rs */
-#define VIVACE_EPSILON 0x3fa999999999999aULL /* 0.05 */
-#define VIVACE_CONVERSION 0x3ff0000000000000ULL /* 1.0 */
-#define VIVACE_BOUNDARY 0x3fa999999999999aULL /* 0.05 */
-#define VIVACE_BOUNDARY_STEP 0x3fb999999999999aULL /* 0.1 */
-#define VIVACE_STEP_MIN 0x3f96872b020c49baULL /* 0.022 */
-#define VIVACE_LATENCY_FILTER 0x3f9eb851eb851eb8ULL /* 0.03 */
-#define VIVACE_PAIRS 2
-
-/* crates/core/src/control/vivace/round.rs */
-#define VIVACE_ALIKE 0x3f947ae147ae147bULL /* 0.02 */
-
-/* crates/core/src/control/vivace/stride.rs */
-#define VIVACE_WIDEST 0x3fe0000000000000ULL /* 0.5 */
 
 /* crates/core/src/utility/expression/program.rs */
 #define PCC_MOST_OPS 256

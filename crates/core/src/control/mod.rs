@@ -24,4 +24,4 @@ pub use path::Path;
 pub use rate_control::{PathEstimate, RateControl, Verdict};
 pub use worth::{Finite, Worth};
 
-crate::shared::shared_with_c!("CONTROL_" [ascent, driver, path, response, starting, vivace]);
+crate::shared::shared_with_c!("CONTROL_" [ascent, driver, path, response, starting]);

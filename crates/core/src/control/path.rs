@@ -7,7 +7,7 @@ use core::time::Duration;
 
 /// A probe must differ by one packet an interval to be visible, but never by more than this share of the rate.
 const EPSILON_LIMIT: f64 = 0.25;
-crate::shared::shared_with_c!("PATH_" [] EPSILON_LIMIT, LIMITED_HEADROOM);
+crate::shared::shared_with_c!("PATH_" [] LIMITED_HEADROOM);
 /// A law's knowledge of the path when it decides.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {

@@ -37,12 +37,6 @@ use noise::Noise;
 use round::{Outcome, Probed, Round};
 use stride::Stride;
 
-crate::shared::shared_with_c!("VIVACE_" [round, stride]
-    EPSILON = Config::kernel().epsilon, CONVERSION = Config::kernel().conversion, BOUNDARY = Config::kernel().boundary,
-    BOUNDARY_STEP = Config::kernel().boundary_step, STEP_MIN = Config::kernel().step_min,
-    LATENCY_FILTER = Config::kernel().latency_filter, PAIRS = u32::from(Config::kernel().pairs)
-);
-
 /// Parameters of Vivace. The defaults are those of the paper's Table 1; [`Config::proteus`] has others.
 ///
 /// γ and θ₀ have units: the gradient is utility per Mbit/s, and θ₀·γ is a change in Mbit/s. θ₀ = 1 suits utilities that
@@ -119,7 +113,7 @@ impl Config {
         }
     }
 
-    /// The authors' kernel module (`NetDev 0x12`), as `kernel/vivace.h` has it.
+    /// The authors' kernel module (`NetDev 0x12`).
     pub fn kernel() -> Self {
         Self { pairs: 2, step_min: 0.022, latency_filter: 0.03, ..Self::default() }
     }

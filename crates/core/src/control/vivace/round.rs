@@ -11,7 +11,6 @@ use crate::units::Rate;
 /// module, NetDev 0x12, takes the same).
 const ALIKE: f64 = 0.02;
 const MOST: usize = Config::MOST_PAIRS as usize;
-crate::shared::shared_with_c!("VIVACE_" [] ALIKE);
 
 /// A probe's result.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,7 +5,6 @@ use super::Config;
 /// The boundary never widens beyond this share of the rate. The paper sets no end to it, and the tenth change down in a row
 /// would stop the sender.
 const WIDEST: f64 = 0.5;
-crate::shared::shared_with_c!("VIVACE_" [] WIDEST);
 
 /// The state of earlier decisions; it begins anew when the sign of the gradient changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
