@@ -30,6 +30,7 @@
 //! | [`PathStore`] | the knowledge of paths that connections leave to the next ones |
 //! | [`PacedRuntime`] | when each packet leaves |
 //! | [`socket`] | how large UDP buffers must be, and what to do if the system refuses |
+//! | [`Sight`] | what a sender has seen of its path |
 //! | [`interfaces`] | how a connection uses several interfaces of this host |
 //! | [`transport`] | how large flow-control windows must be for a path |
 //! | [`http3`] | HTTP/3 over noq |
@@ -49,6 +50,7 @@ mod peer_window;
 #[cfg(feature = "qlog")]
 pub mod qlog;
 mod runtime;
+mod sight;
 pub mod socket;
 #[cfg(target_os = "linux")]
 mod sys;
@@ -61,6 +63,7 @@ pub use crate::controller::PccConfig;
 pub use crate::handle::Handle;
 pub use crate::paths::{KnownPath, PathStore, Peer, RecentPaths};
 pub use crate::runtime::PacedRuntime;
+pub use crate::sight::{PathFigures, Sight};
 
 /// The programs in the user's guide must compile.
 #[cfg(doctest)]
