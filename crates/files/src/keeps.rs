@@ -23,6 +23,8 @@ pub struct Keeps {
     pub numeric_ids: bool,
     /// Symbolic links of a directory, as links.
     pub links: bool,
+    /// What symbolic links lead to goes up in their place, wherever they lead.
+    pub copy_links: bool,
     /// With links that lead out of the directory.
     pub links_out: bool,
     /// Names of one file, as names of one file.
