@@ -10,7 +10,7 @@ struct Habit {
     /// The long names, if there are any.
     names: &'static [&'static str],
     has_value: bool,
-    /// What to write instead; `None` if things are so here in any case.
+    /// Advice about another way to write it; `None` if things are so here in any case.
     answer: Option<&'static str>,
 }
 

@@ -23,7 +23,7 @@ pub struct Keeps {
     pub numeric_ids: bool,
     /// Symbolic links of a directory, as links.
     pub links: bool,
-    /// What symbolic links lead to goes up in their place, wherever they lead.
+    /// Symbolic links are followed, wherever they lead, and the things there go up in their place.
     pub copy_links: bool,
     /// With links that lead out of the directory.
     pub links_out: bool,

@@ -40,12 +40,10 @@ mod algorithm;
 mod controller;
 mod fixed;
 mod fixed_window;
-mod handle;
 pub mod http3;
 pub mod interfaces;
 mod numbers;
 mod pace;
-mod paths;
 mod peer_window;
 #[cfg(feature = "qlog")]
 pub mod qlog;
@@ -60,10 +58,10 @@ mod udp;
 
 pub use crate::algorithm::{Algorithm, ParseAlgorithmError};
 pub use crate::controller::PccConfig;
-pub use crate::handle::Handle;
-pub use crate::paths::{KnownPath, PathStore, Peer, RecentPaths};
 pub use crate::runtime::PacedRuntime;
 pub use crate::sight::{PathFigures, Sight};
+pub use pcc;
+pub use pcc_adapter::{Handle, KnownPath, PathStore, Peer, RecentPaths};
 
 /// The programs in the user's guide must compile.
 #[cfg(doctest)]
