@@ -183,7 +183,7 @@ fn over_quinn_the_next_connection_begins_where_the_last_was() {
     let learnt = peer.recall().expect("a path that is known");
     assert!((30.0..41.0).contains(&learnt.rate.mbit()), "{learnt:?}");
     let next = goodput(2.0);
-    assert!(next > 1.3 * first, "{next} after {first} Mbit/s");
+    assert!(next > 1.1 * first, "{next} after {first} Mbit/s");
 }
 
 /// Goodput of the simulator's PCC in Mbit/s, from half of the time on, without headers.
