@@ -38,6 +38,13 @@ const HABITS: &[Habit] = &[
             "i-r",
             "no-i-r",
             "no-motd",
+            "trust-sender",
+            "no-D",
+            "drop-D",
+            "no-devices",
+            "no-specials",
+            "no-acls",
+            "no-xattrs",
             "fsync",
         ],
         has_value: false,
@@ -125,7 +132,7 @@ const HABITS: &[Habit] = &[
     long(&["size-only"], "--size-only: files are compared by size and BLAKE3: leave it out"),
     value(&["checksum-choice", "checksum-seed", "cc"], "--checksum-choice: files are compared by BLAKE3: leave it out"),
     value(
-        &["compress-choice", "compress-level", "compress-threads", "zc", "zl", "skip-compress"],
+        &["compress-choice", "compress-level", "compress-threads", "zc", "zl", "zt", "skip-compress"],
         "--compress-level: -z is zstd at its fastest, and leaves alone what does not shrink",
     ),
     long(
