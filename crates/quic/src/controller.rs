@@ -3,6 +3,7 @@
 use crate::numbers::{Numbered, Numbers};
 use crate::pace::{self, Behind, Gate, LostTo, Pace, Silence};
 use crate::peer_window::PeerWindow;
+#[cfg(feature = "patched-noq-proto")]
 use core::time::Duration;
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use noq_proto::RttEstimator;
