@@ -1,7 +1,7 @@
 //! The user's view of a transfer: a bar, messages, lines of JSON, or nothing but errors.
 
-use crate::advice;
 use crate::say::{self, say};
+use crate::{advice, crossed};
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -99,6 +99,17 @@ impl Display {
     pub(crate) fn conclude(&self, text: &str) {
         self.clear();
         self.note(text);
+    }
+
+    /// Says to people what the path was, if enough data went over it.
+    pub(crate) async fn tell_path(&self, source: &Source) {
+        let elapsed = self.elapsed();
+        if !self.style.quiet
+            && !self.style.json
+            && let Some(crossing) = source.crossing().await
+        {
+            self.note(&crossed::text(&crossing, elapsed));
+        }
     }
 
     pub(crate) fn elapsed(&self) -> Duration {

@@ -1,91 +1,259 @@
 //! Letters of rsync, scp and curl: those that mean here what they mean there, and those that `pcc get` and `pcc put` have no use for, each
 //! with what to write instead.
 
-use clap::Args;
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use std::ffi::OsString;
 
-/// None is listed in the help.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Habits {
-    #[arg(short = 'L', long, alias = "copy-links", hide = true)]
-    location: bool,
-    #[arg(short = 'D', long, alias = "devices", alias = "specials", hide = true)]
-    special_files: bool,
-    #[arg(short = 'A', long, hide = true)]
-    acls: bool,
-    #[arg(short = 'X', long, hide = true)]
-    xattrs: bool,
-    #[arg(short = 'E', long, hide = true)]
-    executability: bool,
-    #[arg(short = 'x', long, hide = true)]
-    one_file_system: bool,
-    #[arg(short = 'R', long, hide = true)]
-    relative: bool,
-    #[arg(short = 'd', long, hide = true)]
-    dirs: bool,
-    #[arg(short = 'm', long, hide = true)]
-    prune_empty_dirs: bool,
-    #[arg(short = 'y', long, hide = true)]
-    fuzzy: bool,
-    #[arg(short = 'f', long, value_name = "RULE", hide = true)]
-    filter: Option<String>,
-    #[arg(long, hide = true)]
-    size_only: bool,
-    #[arg(long, alias = "append", alias = "append-verify", hide = true)]
-    inplace: bool,
-    #[arg(long, alias = "remove-sent-files", hide = true)]
-    remove_source_files: bool,
-    #[arg(long, hide = true)]
-    delete_excluded: bool,
-    #[arg(long, value_name = "DIR", hide = true)]
-    backup_dir: Option<OsString>,
-    #[arg(long, value_name = "PATH", hide = true)]
-    rsync_path: Option<OsString>,
-    #[arg(long, value_name = "SECONDS", hide = true)]
-    timeout: Option<OsString>,
-    #[arg(short = 'i', long, alias = "stats", hide = true)]
-    itemize_changes: bool,
-    #[arg(short = 'O', long, alias = "omit-dir-times", hide = true)]
-    remote_name: bool,
-    #[arg(short = 'k', long, alias = "copy-dirlinks", hide = true)]
-    insecure: bool,
+/// An option of another tool. None is listed in the help.
+struct Habit {
+    letter: Option<char>,
+    /// The long names, if there are any.
+    names: &'static [&'static str],
+    has_value: bool,
+    /// Advice about another way to write it; `None` if things are so here in any case.
+    answer: Option<&'static str>,
 }
+
+const fn flag(letter: char, names: &'static [&'static str], answer: &'static str) -> Habit {
+    Habit { letter: Some(letter), names, has_value: false, answer: Some(answer) }
+}
+
+const fn long(names: &'static [&'static str], answer: &'static str) -> Habit {
+    Habit { letter: None, names, has_value: false, answer: Some(answer) }
+}
+
+const fn value(names: &'static [&'static str], answer: &'static str) -> Habit {
+    Habit { letter: None, names, has_value: true, answer: Some(answer) }
+}
+
+const HABITS: &[Habit] = &[
+    Habit {
+        letter: Some('s'),
+        names: &[
+            "secluded-args",
+            "protect-args",
+            "old-args",
+            "inc-recursive",
+            "no-inc-recursive",
+            "i-r",
+            "no-i-r",
+            "no-motd",
+            "trust-sender",
+            "no-D",
+            "drop-D",
+            "no-devices",
+            "no-specials",
+            "no-acls",
+            "no-xattrs",
+            "fsync",
+        ],
+        has_value: false,
+        answer: None,
+    },
+    Habit { letter: None, names: &["info", "stderr", "outbuf"], has_value: true, answer: None },
+    flag(
+        'D',
+        &["devices", "specials", "copy-devices", "write-devices"],
+        "-D: devices, pipes and sockets are not sent: leave it out, or send `tar` through a pipe",
+    ),
+    flag(
+        'A',
+        &["acls"],
+        "-A: access control lists are kept of a replaced file only: leave it out, or send `tar --acls` through a pipe",
+    ),
+    flag(
+        'X',
+        &["xattrs", "fake-super"],
+        "-X: extended attributes are kept of a replaced file only: leave it out, or send `tar --xattrs` through a pipe",
+    ),
+    flag('E', &["executability"], "-E: -p keeps all permissions"),
+    flag(
+        'x',
+        &["one-file-system"],
+        "-x: other file systems are not told apart: --exclude the places where they are mounted",
+    ),
+    flag(
+        'R',
+        &["relative", "no-implied-dirs"],
+        "-R: a copy has the last name of its source: write the other names into the destination, or use --files-from",
+    ),
+    flag(
+        'd',
+        &["dirs", "old-dirs", "old-d", "list-only"],
+        "-d: a directory comes with everything in it: --exclude '/*/*' leaves out what is further below, and -n lists",
+    ),
+    flag('m', &["prune-empty-dirs"], "-m: empty directories are made, too: --exclude those that should not be"),
+    flag('y', &["fuzzy"], "-y: only a file of the same name saves bytes: leave it out"),
+    flag(
+        'K',
+        &["keep-dirlinks"],
+        "-K: with -a and -l a link stays no directory: leave out -a and -l, and `pcc put` follows links there",
+    ),
+    flag(
+        'J',
+        &["omit-link-times"],
+        "-J: links have their times with files and directories: --no-times leaves all of them out",
+    ),
+    flag('U', &["atimes", "open-noatime"], "-U: times of access are not kept: leave it out"),
+    flag('N', &["crtimes"], "-N: times of creation are not kept: leave it out"),
+    flag('F', &[], "-F: name the rules of a directory with --exclude-from"),
+    flag('0', &["from0"], "-0: lists have one name a line"),
+    flag('4', &["ipv4"], "-4: write the address in place of the name"),
+    flag('6', &["ipv6"], "-6: write the address in place of the name"),
+    flag('8', &["8-bit-output"], "-8: names are shown as they are, but for what commands a terminal: leave it out"),
+    Habit {
+        letter: Some('f'),
+        has_value: true,
+        ..long(&["filter"], "-f: write --include PATTERN for `+ PATTERN`, --exclude PATTERN for `- PATTERN`")
+    },
+    Habit {
+        letter: Some('M'),
+        has_value: true,
+        ..long(&["remote-option"], "-M: the other side has no options of its own")
+    },
+    Habit {
+        letter: Some('T'),
+        has_value: true,
+        ..long(
+            &["temp-dir", "partial-dir"],
+            "-T: unfinished files stand beside their destination, where they become whole without a copy",
+        )
+    },
+    Habit {
+        letter: Some('B'),
+        has_value: true,
+        ..long(&["block-size"], "-B: contents say where chunks begin: leave it out")
+    },
+    Habit {
+        letter: Some('@'),
+        has_value: true,
+        ..long(&["modify-window"], "-@: files are compared by size and BLAKE3: leave it out")
+    },
+    long(&["size-only"], "--size-only: files are compared by size and BLAKE3: leave it out"),
+    value(&["checksum-choice", "checksum-seed", "cc"], "--checksum-choice: files are compared by BLAKE3: leave it out"),
+    value(
+        &["compress-choice", "compress-level", "compress-threads", "zc", "zl", "zt", "skip-compress"],
+        "--compress-level: -z is zstd at its fastest, and leaves alone what does not shrink",
+    ),
+    long(
+        &["inplace", "append", "append-verify", "delay-updates", "preallocate"],
+        "--inplace: a file gets its name when all of it is there and verified: leave it out",
+    ),
+    long(
+        &["remove-source-files", "remove-sent-files"],
+        "--remove-source-files: the source stays: delete it once the command has ended with 0",
+    ),
+    long(&["delete-excluded"], "--delete-excluded: what is excluded stays: delete it there"),
+    long(
+        &["force", "ignore-errors", "delete-missing-args", "ignore-missing-args"],
+        "--force: --delete removes what is in the way, and nothing where something could not be listed",
+    ),
+    long(
+        &["copy-unsafe-links", "munge-links", "insecure-links"],
+        "--copy-unsafe-links: -l keeps links, --safe-links those that stay inside, and -L sends what they lead to",
+    ),
+    value(&["confine-root"], "--confine-root: nothing is ever written outside of the destination"),
+    long(&["copy-dirlinks"], "--copy-dirlinks: -L sends what links lead to, files as well"),
+    long(&["mkpath"], "--mkpath: a destination that ends with / is made, and those above it are not: mkdir -p"),
+    long(&["cvs-exclude"], "--cvs-exclude: write --exclude for each of its patterns"),
+    value(&["backup-dir"], "--backup-dir: --backup keeps a replaced file beside the new one, and --suffix names it"),
+    value(
+        &["link-dest", "copy-dest", "compare-dest"],
+        "--link-dest: copy the last one there with `cp -al`, and send into the copy: a file that is there is not sent again",
+    ),
+    value(
+        &["max-size", "min-size", "max-alloc"],
+        "--max-size: write a list of the files for --files-from, as `find -size` makes it",
+    ),
+    value(
+        &["chown", "usermap", "groupmap", "copy-as"],
+        "--chown: -o and -g keep owners and groups; `chown` changes them there",
+    ),
+    value(&["rsync-path"], "--rsync-path: --remote-pcc names the program there"),
+    value(&["timeout", "contimeout"], "--timeout: --give-up 60s ends a transfer that makes no progress"),
+    value(
+        &["stop-after", "time-limit", "stop-at"],
+        "--stop-after: `timeout 60m pcc …` ends it, and the same command goes on later",
+    ),
+    value(
+        &["port", "address", "sockopts"],
+        "--port: the URL has the port; --ssh 'ssh -p 2222' is for ssh, and --port-range for UDP",
+    ),
+    value(&["password-file", "early-input"], "--password-file: --token-file names the file with a server's token"),
+    value(&["log-file", "log-file-format", "out-format"], "--log-file: --json tells of each file on standard output"),
+    value(&["debug"], "--debug: -v says more, and -vv all"),
+    value(
+        &["write-batch", "only-write-batch", "read-batch", "protocol", "iconv"],
+        "--write-batch: that is rsync's own: leave it out",
+    ),
+    long(&["daemon", "blocking-io", "super"], "--daemon: `pcc serve` is the server"),
+    flag(
+        'i',
+        &["itemize-changes", "stats"],
+        "-i: -n lists what would change; --json tells of each file, and the figures at the end",
+    ),
+    flag(
+        'O',
+        &["omit-dir-times", "remote-name"],
+        "-O: curl's -O is not needed, since the copy has the URL's name; rsync's has no use here: leave it out",
+    ),
+    flag(
+        'k',
+        &["insecure"],
+        "-k: a certificate is always checked: write the URL with its #sha256=…, or name an authority with --ca",
+    ),
+];
+
+/// The habits of this command line.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Habits(Option<&'static str>);
 
 impl Habits {
     /// Advice in place of what was asked for; none if there is nothing to say.
-    pub(crate) fn answer(&self) -> Option<&'static str> {
-        [
-            (self.location, "-L: no address but the one that is written is followed, and `pcc put` follows no links"),
-            (self.special_files, "-D: devices, pipes and sockets are not sent: leave it out, or send `tar` through a pipe"),
-            (self.acls || self.xattrs, "-A and -X: only a replaced file's are kept: leave them out, or send `tar` through a pipe"),
-            (self.executability, "-E: -p keeps all permissions"),
-            (self.one_file_system, "-x: other file systems are not told apart: --exclude the places where they are mounted"),
-            (self.relative, "-R: a copy has the last name of its source: write the other names into the destination, or use --files-from"),
-            (self.dirs, "-d: a directory comes with everything in it: --exclude '/*/*' leaves out what is further below"),
-            (self.prune_empty_dirs, "-m: empty directories are made, too: --exclude those that should not be"),
-            (self.fuzzy, "-y: a file that changed is sent whole: leave it out"),
-            (self.filter.is_some(), "-f: write --include PATTERN for `+ PATTERN`, --exclude PATTERN for `- PATTERN`"),
-            (self.size_only, "--size-only: files are compared by size and BLAKE3: leave it out"),
-            (self.inplace, "--inplace and --append: a file gets its name when all of it is there and verified: leave them out"),
-            (self.remove_source_files, "--remove-source-files: the source stays: delete it once the command has ended with 0"),
-            (self.delete_excluded, "--delete-excluded: what is excluded stays: delete it there"),
-            (self.backup_dir.is_some(), "--backup-dir: --backup keeps a replaced file beside the new one, and --suffix names it"),
-            (self.rsync_path.is_some(), "--rsync-path: --remote-pcc names the program there"),
-            (self.timeout.is_some(), "--timeout: --give-up 60s ends a transfer that makes no progress"),
-            (self.itemize_changes, "-i: -n lists what would change; --json tells of each file, and the figures at the end"),
-            (self.remote_name, "-O: curl's -O is not needed, since the copy has the URL's name; rsync's has no use here: leave it out"),
-            (
-                self.insecure,
-                "-k: a certificate is always checked: write the URL with its #sha256=…, or name an authority with --ca",
-            ),
-        ]
-        .into_iter()
-        .find_map(|(is_asked, answer)| is_asked.then_some(answer))
+    pub(crate) const fn answer(&self) -> Option<&'static str> {
+        self.0
+    }
+}
+
+impl Habit {
+    /// The name under which clap knows it, which no other option has.
+    fn id(&self) -> &'static str {
+        self.answer.or(self.names.first().copied()).unwrap_or_default()
+    }
+}
+
+impl clap::Args for Habits {
+    fn augment_args(command: Command) -> Command {
+        HABITS.iter().fold(command, |command, habit| {
+            let action = if habit.has_value { ArgAction::Append } else { ArgAction::Count };
+            let arg = Arg::new(habit.id()).hide(true).action(action);
+            let arg = habit.letter.into_iter().fold(arg, Arg::short);
+            let names = habit.names.split_first();
+            command.arg(names.map_or(arg.clone(), |(name, more)| arg.long(*name).aliases(more.iter().copied())))
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Habits {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let is_there = |habit: &&Habit| {
+            if habit.has_value { matches.contains_id(habit.id()) } else { matches.get_count(habit.id()) > 0 }
+        };
+        Ok(Self(HABITS.iter().filter(is_there).find_map(|habit| habit.answer)))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 
 /// Letters without a value that rsync's users write together.
-const TOGETHER: &str = "avrzPutplogDHSnqcbWhEAXxLRmdiIs";
+const TOGETHER: &str = "avrzPutplogDHSnqcbWhEAXxLRmdiIsJKNUF8046";
 
 /// The words of a command line, with rsync's meaning where its letters stand together. `-h` among other letters is for sizes that people
 /// can read, as all sizes are here, and `-o` in front of others for owners.
@@ -165,15 +333,18 @@ mod tests {
                 "-rlogt",
                 "-avz",
                 "-avzP",
+                "-aL",
+                "-rLt",
+                "-s --info=progress2 --no-i-r",
             ];
             for word in taken {
                 assert!(checked(command, word).is_ok(), "{word}");
             }
-            for word in ["-L", "-D", "-x", "-R", "-O", "-k", "-i", "--rsync-path x", "--timeout 9"] {
+            for word in ["-D", "-x", "-R", "-O", "-k", "-i", "--rsync-path x", "--timeout 9"] {
                 let answer = format!("{:#}", checked(command, word).unwrap_err());
                 assert!(answer.contains(&format!("{}: ", word.split(' ').next().unwrap())), "{answer}");
             }
-            for (word, named) in [("-rlptgoD", "-D: "), ("-AX", "-A and -X")] {
+            for (word, named) in [("-rlptgoD", "-D: "), ("-AX", "-A: ")] {
                 assert!(format!("{:#}", checked(command, word).unwrap_err()).contains(named), "{word}");
             }
         }

@@ -36,6 +36,13 @@ pub(crate) struct KeepArgs {
     #[arg(short = 'l', long)]
     links: bool,
 
+    /// Send or bring what symbolic links lead to, as files and directories
+    ///
+    /// `pcc put` follows links wherever they lead. `pcc get` brings what a link leads to unless -a or -l keeps links, and a server follows
+    /// those alone that stay inside of what it serves.
+    #[arg(short = 'L', long)]
+    copy_links: bool,
+
     /// Leave out links that lead out of the directory, over ssh, too
     #[arg(long)]
     safe_links: bool,
@@ -104,7 +111,8 @@ impl KeepArgs {
         Keeps {
             times: (self.archive || self.times) && !self.no_times,
             permissions: (self.archive || self.permissions) && !self.no_perms,
-            links: (self.archive || self.links) && !self.no_links,
+            links: (self.archive || self.links) && !self.no_links && !self.copy_links,
+            copy_links: self.copy_links,
             links_out: over_ssh && !self.safe_links,
             hard_links: self.hard_links,
             owner: (self.archive || self.owner) && !self.no_owner,
@@ -161,6 +169,8 @@ mod tests {
         );
         let some = keep("x -a --no-o --no-g --no-links").keeps(false);
         assert!(!some.links && !some.links_out && !some.owner && !some.group && some.times);
+        let followed = keep("x -aL").keeps(true);
+        assert!(followed.copy_links && !followed.links && followed.times);
         assert!(!keep("x -l --safe-links").keeps(true).links_out);
         for (words, deltas) in [
             ("x -t", Deltas::WhereTheyPay),

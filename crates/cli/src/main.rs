@@ -3,6 +3,8 @@
 mod advice;
 mod bwlimit;
 mod choice;
+mod completions;
+mod crossed;
 mod destination;
 mod display;
 mod doctor;
@@ -166,7 +168,7 @@ fn main() -> ExitCode {
             Command::Emulate(args) => emulate::run(*args).await,
             #[cfg(target_os = "linux")]
             Command::Shell(_) | Command::Kernel(_) => Ok(()), // above
-            Command::Completions(args) => manual::completions(&args, command()),
+            Command::Completions(args) => completions::print(&args),
             Command::Man(args) => manual::man(&args, command()),
         }
     });

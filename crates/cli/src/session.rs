@@ -105,7 +105,7 @@ struct AlwaysOn {
     _partial: bool,
 
     /// Always on: compare files by their content
-    #[arg(long = "checksum", alias = "ignore-times", hide_short_help = true)]
+    #[arg(long = "checksum", alias = "ignore-times", short_alias = 'I', hide_short_help = true)]
     _checksum: bool,
 
     /// Always on: sizes that people can read
@@ -185,6 +185,13 @@ impl SessionArgs {
             Over::Ssh => Paths::none(),
         };
         let source = self.source(url, reach, display, &paths)?;
+        let work = async |source: &Source| {
+            work(source).await?;
+            if reach.over == Over::Udp {
+                display.tell_path(source).await;
+            }
+            Ok(())
+        };
         let outcome = Self::work(source, display, work).await;
         paths.save();
         outcome

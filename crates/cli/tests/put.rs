@@ -53,6 +53,27 @@ fn uploads_survive_bad_paths() {
 }
 
 #[test]
+fn the_last_line_says_what_the_path_was_both_ways() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    bench.write("client/file", 6_000_000);
+    let (_link, port) = bench.emulate("rate=40Mbit,rtt=40ms,loss=2%,buffer=200KB", &server);
+    let (to, there) = (server.url_by(port, ""), server.url_by(port, "file"));
+    let last_line = |arguments: &[&str]| {
+        let done = bench.run(arguments);
+        assert!(done.status.success(), "{}", said(&done));
+        String::from_utf8(done.stderr).unwrap().lines().last().unwrap_or_default().to_owned()
+    };
+    for line in [last_line(&["put", "file", &to]), last_line(&["get", &there, "copy"])] {
+        let (_, told) = line.split_once("pcc: the path: ").unwrap_or_else(|| panic!("{line}"));
+        let loss: f64 = told.split(' ').next().unwrap().parse().unwrap();
+        assert!((1.0..4.0).contains(&loss) && told.contains("CUBIC would have taken"), "{line}");
+    }
+    assert_eq!(last_line(&["get", &there, "quiet", "-q"]), "");
+    assert!(last_line(&["get", &there, "copy"]).contains("there already"), "nothing moved, and nothing is known");
+}
+
+#[test]
 fn several_uploads_go_on_when_one_fails() {
     let bench = Bench::new();
     let server = bench.serve(0);

@@ -104,6 +104,42 @@ fn a_file_comes_and_goes_by_its_path() {
     far.wait_for_the_end();
 }
 
+/// Asks the script for what may stand at the end of a line, as bash asks at a tab.
+const TAB: &str = r#"
+. "$HERE/script"
+compopt() { :; }
+COMP_LINE=$LINE COMP_POINT=${#LINE}
+IFS=' ' read -ra COMP_WORDS <<<"${LINE//:/ : }"
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_pcc_with_far_names pcc "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"
+printf '%s\n' "${COMPREPLY[@]}"
+"#;
+
+#[test]
+fn bash_completes_names_of_the_far_side() {
+    let far = Far::new();
+    std::fs::create_dir(far.0.path("served/films")).unwrap();
+    for name in ["film one", "f$(touch evil)", "other"] {
+        far.0.write(&format!("served/{name}"), 1);
+    }
+    std::fs::write(far.0.path("script"), far.0.run(&["completions", "bash"]).stdout).unwrap();
+    let path = format!("{}:{}", far.0.path("").display(), std::env::var("PATH").unwrap());
+    for (line, names) in [
+        ("pcc get me@host:f", r"f\$\(touch\ evil\) film\ one films/"),
+        ("pcc put other host:~/films", "~/films/"),
+        ("pcc get host:o; touch evil; ", ""),
+        ("pcc get --dry-r", "--dry-run"),
+        ("pcc get ./a:f", ""),
+    ] {
+        let mut bash = Command::new("bash");
+        bash.args(["-c", TAB]).envs([("HERE", far.0.path("").to_str().unwrap()), ("LINE", line), ("PATH", &path)]);
+        let told = bash.env("COMP_WORDBREAKS", " :").current_dir(far.here("")).output().unwrap();
+        let told = String::from_utf8(told.stdout).unwrap();
+        assert_eq!(told.lines().collect::<Vec<_>>().join(" "), names, "{line}");
+    }
+    assert!(!far.here("evil").exists() && !far.0.path("served/evil").exists());
+}
+
 #[test]
 fn a_directory_that_is_there_is_not_moved_again() {
     let far = Far::new();

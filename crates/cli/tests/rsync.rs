@@ -186,6 +186,27 @@ fn links_by_url_stay_inside_both_ways() {
 
 #[cfg(unix)]
 #[test]
+fn followed_links_arrive_as_what_they_lead_to_both_ways() {
+    use std::os::unix::fs::symlink;
+    let (bench, server) = bench();
+    write(&bench.path("elsewhere/f.txt"), "far");
+    for (name, to) in [("sub/up", "../a.c"), ("out", "../../elsewhere"), ("none", "nowhere")] {
+        symlink(to, bench.path("client/tree").join(name)).unwrap();
+    }
+    let put = bench.run(&["put", "-aL", "tree", &server.url("x")]);
+    assert!(put.status.code() == Some(3) && said(&put).contains("none is a link that leads nowhere"), "{}", said(&put));
+    let there = |name: &str| text(&bench.path("served/x").join(name));
+    assert_eq!((there("sub/up"), there("out/f.txt")), (Some("a".into()), Some("far".into())));
+    assert!(!bench.path("served/x/out").is_symlink() && !bench.path("served/x/sub/up").is_symlink());
+    symlink("a.c", bench.path("served/x/again")).unwrap();
+    done(&bench.run(&["get", "-aL", &server.url("x/"), "got"]));
+    assert!(
+        text(&bench.path("client/got/again")).as_deref() == Some("a") && !bench.path("client/got/again").is_symlink()
+    );
+}
+
+#[cfg(unix)]
+#[test]
 fn a_link_in_place_of_a_file_keeps_it_if_that_is_asked_for() {
     let (bench, server) = bench();
     write(&bench.path("served/x/link"), "theirs");

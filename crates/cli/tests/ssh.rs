@@ -233,6 +233,34 @@ fn git_clones_over_it() {
 }
 
 #[test]
+#[ignore = "needs openssh-server and rsync; `.ci/steps` runs it where those are installed"]
+fn rsync_goes_both_ways_over_it_and_sends_what_changed() {
+    let bench = Bench::new();
+    let sshd = Sshd::start(&bench);
+    let ssh = format!("{PCC} ssh --ssh '{}' --remote-pcc {PCC} --port-range 20000-29999", sshd.ssh.replace('\'', "\""));
+    let rsync = |from: &str, to: &str| {
+        let mut rsync = Command::new("rsync");
+        rsync.args(["-a", "--stats", "-e", &ssh, from, to]).env("XDG_STATE_HOME", bench.path("state"));
+        let done = rsync.output().unwrap();
+        assert!(done.status.success(), "{}", said(&done));
+        let stats = String::from_utf8(done.stdout).unwrap();
+        let literal = stats.lines().find_map(|line| line.strip_prefix("Literal data: ")?.strip_suffix(" bytes"));
+        literal.unwrap_or_else(|| panic!("{stats}")).replace(',', "").parse::<u64>().unwrap()
+    };
+    let mut data = bench.write("client/file", 3_000_000);
+    std::os::unix::fs::symlink("file", bench.path("client/link")).unwrap();
+    let (here, there) = (bench.path("client"), bench.path("served"));
+    let (here, there) = (here.display(), there.display());
+    assert_eq!(rsync(&format!("{here}/"), &format!("127.0.0.1:{there}/")), 3_000_000);
+    data[1_500_000] ^= 1;
+    std::fs::write(bench.path("client/file"), &data).unwrap();
+    assert!(rsync(&format!("{here}/"), &format!("127.0.0.1:{there}/")) < 100_000, "the rest is there");
+    assert_eq!(rsync(&format!("127.0.0.1:{there}/"), &format!("{here}/back")), 3_000_000);
+    assert!(std::fs::read(bench.path("client/back/file")).unwrap() == data);
+    assert_eq!(bench.path("client/back/link").read_link().unwrap(), Path::new("file"));
+}
+
+#[test]
 #[ignore = "needs openssh-server; `.ci/steps` runs it where that is installed"]
 fn ctrl_c_ends_both_logins_and_the_far_side() {
     let bench = Bench::new();

@@ -19,13 +19,27 @@ pub struct ManArgs {
     dir: PathBuf,
 }
 
+impl CompletionsArgs {
+    /// Whether the shell is bash.
+    pub fn is_for_bash(&self) -> bool {
+        self.shell == clap_complete::Shell::Bash
+    }
+}
+
 /// Prints the completions of that tool.
 ///
 /// Errors: standard output cannot be written.
 pub fn completions(args: &CompletionsArgs, mut command: Command) -> anyhow::Result<()> {
     let (name, mut script) = (command.get_name().to_owned(), Vec::new());
     clap_complete::generate(args.shell, &mut command, name, &mut script);
-    std::io::Write::write_all(&mut std::io::stdout(), &script).context("could not write to standard output")
+    print(&script)
+}
+
+/// Prints a script.
+///
+/// Errors: standard output cannot be written.
+pub fn print(script: &[u8]) -> anyhow::Result<()> {
+    std::io::Write::write_all(&mut std::io::stdout(), script).context("could not write to standard output")
 }
 
 /// Writes a page for each command of that tool.

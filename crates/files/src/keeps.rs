@@ -23,6 +23,8 @@ pub struct Keeps {
     pub numeric_ids: bool,
     /// Symbolic links of a directory, as links.
     pub links: bool,
+    /// Symbolic links are followed, wherever they lead, and the things there go up in their place.
+    pub copy_links: bool,
     /// With links that lead out of the directory.
     pub links_out: bool,
     /// Names of one file, as names of one file.

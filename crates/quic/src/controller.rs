@@ -1,22 +1,20 @@
 //! PCC behind noq's congestion controller trait: translation, no decisions.
 
-use crate::handle::Handle;
 use crate::numbers::{Numbered, Numbers};
 use crate::pace::{self, Behind, Gate, LostTo, Pace, Silence};
-use crate::paths::Peer;
 use crate::peer_window::PeerWindow;
+#[cfg(feature = "patched-noq-proto")]
 use core::time::Duration;
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use noq_proto::RttEstimator;
 use pcc::Pcc;
 use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Rate, Timestamp};
+use pcc_adapter::{Handle, KEEPING, Peer, random_seed, vary};
 use std::any::Any;
-use std::hash::{BuildHasher, RandomState};
 #[cfg(feature = "patched-noq-proto")]
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// PCC for a noq connection: give it to [`noq::TransportConfig::congestion_controller_factory`].
@@ -36,8 +34,7 @@ pub struct PccConfig {
 
 impl Default for PccConfig {
     fn default() -> Self {
-        let seed = RandomState::new().hash_one(0);
-        pcc::Config { seed, ..pcc::Config::default() }.into()
+        pcc::Config { seed: random_seed(), ..pcc::Config::default() }.into()
     }
 }
 
@@ -66,16 +63,6 @@ impl ControllerFactory for PccConfig {
         config.build(now, current_mtu)
     }
 }
-
-/// A seed for the next of this process's paths; the multiplier spreads consecutive numbers over all bits (Knuth).
-fn vary(seed: u64) -> u64 {
-    static PATHS: AtomicU64 = AtomicU64::new(0);
-    seed ^ PATHS.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// How often a connection tells the store of its path: its end is known only some probe time-outs after the last byte, when
-/// the next connection may run already.
-const KEEPING: Duration = Duration::from_secs(1);
 
 /// A longer batch of losses is not remembered, so that packets which a path drops at once cost no memory for good.
 /// Unit: packets; these are 4 ms of 10 Gbit/s.
@@ -158,9 +145,7 @@ impl PccController {
     fn new(config: Arc<PccConfig>, now: Instant, mtu: u16) -> Self {
         let seed = vary(config.core.seed);
         let mut core = pcc::Config { seed, max_datagram_size: Bytes::new(mtu.into()), ..config.core.clone() };
-        if let Some(Peer { address, store }) = &config.peer {
-            core.memory = store.recall(*address).or(core.memory);
-        }
+        core.memory = config.peer.as_ref().and_then(Peer::recall).or(core.memory);
         let mut generation = 0;
         if let Some(wanted) = config.handle.news(&mut generation) {
             (core.utility, core.law) = (wanted.utility, wanted.law);
@@ -213,8 +198,8 @@ impl PccController {
 
     /// Tells the store what is known of the path.
     fn keep_path(&self) {
-        if let Some((Peer { address, store }, learnt)) = self.config.peer.as_ref().zip(self.pcc.learnt()) {
-            store.keep(*address, learnt);
+        if let Some((peer, learnt)) = self.config.peer.as_ref().zip(self.pcc.learnt()) {
+            peer.keep(learnt);
         }
     }
 

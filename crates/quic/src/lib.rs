@@ -30,6 +30,7 @@
 //! | [`PathStore`] | the knowledge of paths that connections leave to the next ones |
 //! | [`PacedRuntime`] | when each packet leaves |
 //! | [`socket`] | how large UDP buffers must be, and what to do if the system refuses |
+//! | [`Sight`] | what a sender has seen of its path |
 //! | [`interfaces`] | how a connection uses several interfaces of this host |
 //! | [`transport`] | how large flow-control windows must be for a path |
 //! | [`http3`] | HTTP/3 over noq |
@@ -39,16 +40,15 @@ mod algorithm;
 mod controller;
 mod fixed;
 mod fixed_window;
-mod handle;
 pub mod http3;
 pub mod interfaces;
 mod numbers;
 mod pace;
-mod paths;
 mod peer_window;
 #[cfg(feature = "qlog")]
 pub mod qlog;
 mod runtime;
+mod sight;
 pub mod socket;
 #[cfg(target_os = "linux")]
 mod sys;
@@ -58,9 +58,10 @@ mod udp;
 
 pub use crate::algorithm::{Algorithm, ParseAlgorithmError};
 pub use crate::controller::PccConfig;
-pub use crate::handle::Handle;
-pub use crate::paths::{KnownPath, PathStore, Peer, RecentPaths};
 pub use crate::runtime::PacedRuntime;
+pub use crate::sight::{PathFigures, Sight};
+pub use pcc;
+pub use pcc_adapter::{Handle, KnownPath, PathStore, Peer, RecentPaths};
 
 /// The programs in the user's guide must compile.
 #[cfg(doctest)]

@@ -1,6 +1,7 @@
 //! Flow-control windows and limits that fit a path.
 
 use crate::Algorithm;
+use crate::sight::Sight;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use noq::{Connection, IdleTimeout, MtuDiscoveryConfig, PathId, TransportConfig, VarInt, WeakConnectionHandle};
@@ -205,13 +206,14 @@ pub const UNSHARED_SEND_WINDOW: u64 = 64 << 10;
 /// granted: `grant` is asked for all that the path needs when that is more than was granted before, and answers how much is.
 /// A smaller window gives nothing back: data that was written before may be unacknowledged.
 ///
-/// Until this runs, [`TransportConfig::send_window`] holds: [`UNSHARED_SEND_WINDOW`] is what fits.
+/// Until this runs, [`TransportConfig::send_window`] holds: [`UNSHARED_SEND_WINDOW`] is what fits. `sight` sees the path meanwhile.
 pub async fn share_send_window(
     connection: WeakConnectionHandle,
     windows: Windows,
+    sight: Sight,
     mut grant: impl FnMut(Bytes) -> Bytes,
 ) {
-    let window = SendWindow::unset(connection, windows);
+    let window = SendWindow { sight, ..SendWindow::unset(connection, windows) };
     let mut granted = 0;
     let mut within = |wanted: u64| {
         let more = wanted.saturating_sub(UNSHARED_SEND_WINDOW);
@@ -244,6 +246,7 @@ pub struct SendWindow {
     connection: WeakConnectionHandle,
     largest: u64,
     set: Arc<AtomicU64>,
+    sight: Sight,
 }
 
 impl SendWindow {
@@ -256,7 +259,12 @@ impl SendWindow {
 
     fn unset(connection: WeakConnectionHandle, windows: Windows) -> Self {
         let largest = windows.bytes().get().max(SMALLEST_SEND_WINDOW);
-        Self { connection, largest, set: Arc::new(AtomicU64::new(0)) }
+        Self { connection, largest, set: Arc::new(AtomicU64::new(0)), sight: Sight::default() }
+    }
+
+    /// The findings about the path meanwhile.
+    pub const fn sight(&self) -> &Sight {
+        &self.sight
     }
 
     /// Its present width.
@@ -278,6 +286,7 @@ impl SendWindow {
         else {
             return false;
         };
+        self.sight.look(&connection, paths(&connection));
         let congestion_window = congestion_windows(&connection);
         let window = within(congestion_window.saturating_mul(WRITE_AHEAD).clamp(SMALLEST_SEND_WINDOW, self.largest));
         if self.set.swap(window, Ordering::Relaxed) != window {

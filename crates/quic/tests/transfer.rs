@@ -265,7 +265,12 @@ async fn written_in_a_second(granted: u64) -> usize {
         seen.fetch_max(wanted.get(), Relaxed);
         Bytes::new(granted.min(wanted.get()))
     };
-    let sharing = tokio::spawn(transport::share_send_window(client.weak_handle(), Windows::default(), grant));
+    let sharing = tokio::spawn(transport::share_send_window(
+        client.weak_handle(),
+        Windows::default(),
+        pcc_quic::Sight::default(),
+        grant,
+    ));
     let mut stream = client.open_uni().await.unwrap();
     let mut written = 0;
     let _ = timeout(Duration::from_secs(1), async {

@@ -5,12 +5,11 @@ use crate::pacing::{Pacing, Question};
 use pcc::Pcc;
 use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Timestamp};
+use pcc_adapter::{Handle, KEEPING, Peer, random_seed, vary};
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory};
 use std::any::Any;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// PCC for quinn connections: give it to `quinn::TransportConfig::congestion_controller_factory`.
@@ -21,18 +20,21 @@ pub struct PccConfig {
     /// The packet size is quinn's, whatever is set here. Each connection varies the seed, since senders that share a path
     /// must not try rates in step. [`PccConfig::default`] draws the seed at random.
     pub core: pcc::Config,
+    /// Changes utility and law of these connections while they are open.
+    pub handle: Handle,
+    /// Whom these connections go to, if what they learn of the path shall be kept for later ones: one configuration a peer.
+    pub peer: Option<Peer>,
 }
 
 impl Default for PccConfig {
     fn default() -> Self {
-        let seed = RandomState::new().hash_one(0);
-        pcc::Config { seed, ..pcc::Config::default() }.into()
+        pcc::Config { seed: random_seed(), ..pcc::Config::default() }.into()
     }
 }
 
 impl From<pcc::Config> for PccConfig {
     fn from(core: pcc::Config) -> Self {
-        Self { core }
+        Self { core, handle: Handle::default(), peer: None }
     }
 }
 
@@ -42,15 +44,11 @@ impl ControllerFactory for PccConfig {
     }
 }
 
-/// A seed for the next of this process's paths; the multiplier spreads consecutive numbers over all bits (Knuth).
-fn vary(seed: u64) -> u64 {
-    static PATHS: AtomicU64 = AtomicU64::new(0);
-    seed ^ PATHS.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
 #[derive(Debug)]
 struct PccController {
     config: Arc<PccConfig>,
+    /// Up to which change of the handle it is.
+    generation: u64,
     pcc: Pcc,
     in_flight: InFlight,
     pacing: Pacing,
@@ -67,14 +65,22 @@ struct PccController {
     marked: u32,
     /// The application had nothing to send, and nothing was sent since.
     is_idle: bool,
+    /// When the store was told of the path.
+    kept: Timestamp,
 }
 
 impl PccController {
     fn new(config: Arc<PccConfig>, now: Instant, mtu: u16) -> Self {
         let seed = vary(config.core.seed);
-        let core = pcc::Config { seed, max_datagram_size: Bytes::new(mtu.into()), ..config.core.clone() };
+        let mut core = pcc::Config { seed, max_datagram_size: Bytes::new(mtu.into()), ..config.core.clone() };
+        core.memory = config.peer.as_ref().and_then(Peer::recall).or(core.memory);
+        let mut generation = 0;
+        if let Some(wanted) = config.handle.news(&mut generation) {
+            (core.utility, core.law) = (wanted.utility, wanted.law);
+        }
         Self {
             config,
+            generation,
             pcc: Pcc::new(core, Timestamp::ZERO),
             in_flight: InFlight::default(),
             pacing: Pacing::new(),
@@ -85,6 +91,14 @@ impl PccController {
             settled: None,
             marked: 0,
             is_idle: true,
+            kept: Timestamp::ZERO,
+        }
+    }
+
+    /// Tells the store what is known of the path.
+    fn keep_path(&self) {
+        if let Some((peer, learnt)) = self.config.peer.as_ref().zip(self.pcc.learnt()) {
+            peer.keep(learnt);
         }
     }
 
@@ -127,6 +141,12 @@ impl PccController {
             Some(_) => (before.get() * 7 + sample) / 8,
         };
         self.pacing.set_smoothed(smoothed);
+    }
+}
+
+impl Drop for PccController {
+    fn drop(&mut self) {
+        self.keep_path();
     }
 }
 
@@ -175,6 +195,13 @@ impl Controller for PccController {
             self.pcc.on_congestion_experienced(core::mem::take(&mut self.marked));
         }
         self.pcc.on_end_acks(at);
+        if let Some(wanted) = self.config.handle.news(&mut self.generation) {
+            self.pcc.steer(at, wanted.utility, wanted.law);
+        }
+        if self.config.peer.is_some() && at.since(self.kept) >= KEEPING {
+            self.kept = at;
+            self.keep_path();
+        }
         if let Some(answered) = self.answered.take() {
             self.settled = answered.checked_sub(2 * self.pcc.rtt().smoothed_or_assumed());
         }

@@ -29,3 +29,5 @@ mod in_flight;
 mod pacing;
 
 pub use crate::controller::PccConfig;
+pub use pcc;
+pub use pcc_adapter::{Handle, KnownPath, PathStore, Peer, RecentPaths};

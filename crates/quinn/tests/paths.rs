@@ -8,8 +8,8 @@ use noq_proto::TransportConfig;
 use pcc::observe::{Event, Observer};
 use pcc_quic::Algorithm;
 use pcc_quic::transport::{self, Windows};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use virtual_time::{Achieved, noq_stack, quinn_stack, run};
 
@@ -135,6 +135,55 @@ fn over_noq_what_others_overtook_is_lost_to_noq_and_not_to_pcc() {
         (by_noq + achieved.declared_lost, by_pcc + lost.0.load(Ordering::Relaxed))
     });
     assert!(by_noq > 40 && by_pcc * 4 < by_noq, "{by_noq} by noq, {by_pcc} by PCC");
+}
+
+/// After forty intervals it asks a connection for 5 Mbit/s and no more.
+#[derive(Debug, Default)]
+struct AsksForLess {
+    handle: OnceLock<pcc_quinn::Handle>,
+    intervals: AtomicU64,
+}
+
+impl Observer for AsksForLess {
+    fn on_event(&self, event: &Event<'_>) {
+        if matches!(event, Event::Interval { .. }) && self.intervals.fetch_add(1, Ordering::Relaxed) == 40 {
+            let less = pcc::utility::parse("rate-limiter,limit=5Mbit").expect("a built-in one");
+            self.handle.get().expect("a handle").set_utility(less);
+        }
+    }
+}
+
+#[test]
+fn over_quinn_a_handle_changes_the_utility_of_a_connection() {
+    let (path, time) = ("rate=20Mbit,rtt=30ms,buffer=75KB", Duration::from_secs(10));
+    let asks = Arc::new(AsksForLess::default());
+    let observer = Some(Arc::clone(&asks) as _);
+    let config = pcc_quinn::PccConfig::from(pcc::Config { observer, ..core(1) });
+    asks.handle.set(config.handle.clone()).expect("once");
+    let now = Instant::now();
+    let achieved = run(quinn_stack::pair(now, config), now, path, 1, time);
+    assert!(asks.intervals.load(Ordering::Relaxed) > 100, "{asks:?}");
+    assert!((4.0..6.0).contains(&achieved.goodput), "{achieved:?}");
+}
+
+#[test]
+fn over_quinn_the_next_connection_begins_where_the_last_was() {
+    let path = "rate=40Mbit,rtt=200ms,buffer=1MB";
+    let peer = pcc_quinn::Peer {
+        address: "192.0.2.7".parse().expect("an address"),
+        store: Arc::new(pcc_quinn::RecentPaths::default()),
+    };
+    let goodput = |seconds: f64| {
+        let config = pcc_quinn::PccConfig { peer: Some(peer.clone()), ..core(1).into() };
+        let now = Instant::now();
+        run(quinn_stack::pair(now, config), now, path, 1, Duration::from_secs_f64(seconds)).goodput
+    };
+    let first = goodput(2.0);
+    goodput(10.0);
+    let learnt = peer.recall().expect("a path that is known");
+    assert!((30.0..41.0).contains(&learnt.rate.mbit()), "{learnt:?}");
+    let next = goodput(2.0);
+    assert!(next > 1.1 * first, "{next} after {first} Mbit/s");
 }
 
 /// Goodput of the simulator's PCC in Mbit/s, from half of the time on, without headers.

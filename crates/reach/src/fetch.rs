@@ -3,9 +3,10 @@
 use crate::code::Code;
 use crate::endpoint::{self, Side};
 use crate::error::ReachError;
-use crate::greeting::{self, ALPN, Item, NoGreeting, Wish};
+use crate::greeting::{self, ALPN, NoGreeting};
 use crate::offer::REFUSALS;
 use crate::route::{Route, follow};
+use crate::words::{Item, Wish};
 use core::time::Duration;
 use iroh::endpoint::{Connection, ConnectionError, VarInt};
 use iroh::{Endpoint, EndpointAddr};

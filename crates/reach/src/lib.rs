@@ -10,7 +10,8 @@
 //! | `code` | what a code holds, and how it is written |
 //! | `place` | where a sender is looked for |
 //! | `endpoint` | who is contacted, and how data is sent |
-//! | `greeting` | what is said before the files |
+//! | `greeting` | how something is said before the files |
+//! | `words` | what is said |
 //! | `offer` | what the sender does |
 //! | `fetch` | what the receiver does |
 //! | `route` | over which way a connection goes |
@@ -26,12 +27,13 @@ mod offer;
 mod place;
 mod relay;
 mod route;
+mod words;
 
 pub use code::{Code, CodeError, MOST_PLACES};
 pub use error::ReachError;
 pub use fetch::{Fetch, Part};
-pub use greeting::{Item, MOST_ITEMS};
 pub use offer::{Event, Happenings, Offer, Options, STRANGERS};
 pub use place::{Place, PlaceError, Relay};
 pub use relay::{Limits, RelayServer};
 pub use route::Route;
+pub use words::{Item, MOST_ITEMS};

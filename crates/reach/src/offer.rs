@@ -3,9 +3,10 @@
 use crate::code::{Code, MOST_PLACES};
 use crate::endpoint::{self, Side};
 use crate::error::ReachError;
-use crate::greeting::{self, Answer, Item, MOST_ITEMS, Wish};
+use crate::greeting;
 use crate::place::{Place, Relay};
 use crate::route::{Route, follow};
+use crate::words::{Answer, Item, MOST_ITEMS, Wish};
 use core::time::Duration;
 use iroh::endpoint::{Connection, ConnectionError, Incoming, VarInt};
 use iroh::{Endpoint, Watcher};

@@ -2,15 +2,15 @@
 
 use crate::in_flight::InFlight;
 use crate::pacing::Pacing;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use pcc::Pcc;
 use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Timestamp};
+use pcc_adapter::{Handle, random_seed, vary};
 use s2n_quic::provider::congestion_controller::{
     CongestionController, Endpoint, PathInfo, Publisher, RandomGenerator, RttEstimator, Timestamp as Moment,
 };
-use std::hash::{BuildHasher, RandomState};
 
 /// PCC for s2n-quic connections: give it to `with_congestion_controller` of a server's or a client's builder.
 #[derive(Clone, Debug)]
@@ -20,18 +20,19 @@ pub struct PccConfig {
     /// The packet size is s2n-quic's, whatever is set here. Each path varies the seed, since senders that share a path must not
     /// try rates in step. [`PccConfig::default`] draws the seed at random.
     pub core: pcc::Config,
+    /// Changes utility and law of these connections while they are open.
+    pub handle: Handle,
 }
 
 impl Default for PccConfig {
     fn default() -> Self {
-        let seed = RandomState::new().hash_one(0);
-        pcc::Config { seed, ..pcc::Config::default() }.into()
+        pcc::Config { seed: random_seed(), ..pcc::Config::default() }.into()
     }
 }
 
 impl From<pcc::Config> for PccConfig {
     fn from(core: pcc::Config) -> Self {
-        Self { core }
+        Self { core, handle: Handle::default() }
     }
 }
 
@@ -39,23 +40,19 @@ impl Endpoint for PccConfig {
     type CongestionController = PccController;
 
     fn new_congestion_controller(&mut self, path: PathInfo<'_>) -> PccController {
-        PccController::new(self.core.clone(), path.max_datagram_size)
+        PccController::new(self.clone(), path.max_datagram_size)
     }
 }
 
 /// How far ahead s2n-quic takes a time for now.
 const RESOLUTION: Duration = Duration::from_millis(1);
 
-/// A seed for the next of this process's paths; the multiplier spreads consecutive numbers over all bits (Knuth).
-fn vary(seed: u64) -> u64 {
-    static PATHS: AtomicU64 = AtomicU64::new(0);
-    seed ^ PATHS.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
 /// One path's sender.
 #[derive(Debug)]
 pub struct PccController {
-    config: pcc::Config,
+    config: PccConfig,
+    /// Up to which change of the handle it is.
+    generation: u64,
     pcc: Pcc,
     numbers: InFlight,
     pacing: Pacing,
@@ -79,11 +76,12 @@ pub struct PccController {
 pub struct PacketInfo(Option<u64>);
 
 impl PccController {
-    fn new(config: pcc::Config, mtu: u16) -> Self {
-        let seed = vary(config.seed);
-        let core = pcc::Config { seed, max_datagram_size: Bytes::new(mtu.into()), ..config.clone() };
+    fn new(config: PccConfig, mtu: u16) -> Self {
+        let seed = vary(config.core.seed);
+        let core = pcc::Config { seed, max_datagram_size: Bytes::new(mtu.into()), ..config.core.clone() };
         Self {
             config,
+            generation: 0,
             pcc: Pcc::new(core, Timestamp::ZERO),
             numbers: InFlight::default(),
             pacing: Pacing::default(),
@@ -201,6 +199,9 @@ impl CongestionController for PccController {
         }
         self.pcc.on_end_acks(at);
         self.tell_losses(at);
+        if let Some(wanted) = self.config.handle.news(&mut self.generation) {
+            self.pcc.steer(at, wanted.utility, wanted.law);
+        }
     }
 
     fn on_packet_lost<Pub: Publisher>(

@@ -28,3 +28,5 @@ mod in_flight;
 mod pacing;
 
 pub use crate::controller::{PccConfig, PccController};
+pub use pcc;
+pub use pcc_adapter::Handle;

@@ -36,7 +36,9 @@ impl Host {
             (1..=63).contains(&label.len())
                 && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
         };
-        (name.len() <= LONGEST_NAME && name.split('.').all(is_label)).then_some(Self::Name(name))
+        // Without its dot `10.0.0.1.` would be an address.
+        let is_name = name.parse::<IpAddr>().is_err() && name.len() <= LONGEST_NAME && name.split('.').all(is_label);
+        is_name.then_some(Self::Name(name))
     }
 }
 
@@ -94,9 +96,19 @@ mod tests {
     fn names_are_in_small_letters_without_the_last_dot() {
         assert_eq!("DB.Example.org.:5432".parse::<Target>().unwrap().to_string(), "db.example.org:5432");
         assert_eq!("[::ffff:10.0.0.1]:1".parse::<Target>().unwrap().to_string(), "10.0.0.1:1");
-        for wrong in
-            ["", "host", "host:0", "host:70000", "::1:22", "a b:1", "a\r\nb:1", "me@host:1", "[host]:1", "a..b:1"]
-        {
+        for wrong in [
+            "",
+            "host",
+            "host:0",
+            "host:70000",
+            "::1:22",
+            "a b:1",
+            "a\r\nb:1",
+            "me@host:1",
+            "[host]:1",
+            "a..b:1",
+            "10.0.0.1.:1",
+        ] {
             assert!(wrong.parse::<Target>().is_err(), "{wrong}");
         }
     }

@@ -4,20 +4,27 @@
 
 // As the files name each other's crates.
 extern crate self as aws_lc_rs;
+extern crate self as iroh;
+extern crate self as iroh_relay;
 extern crate self as pcc_files;
 extern crate self as pcc_net;
+extern crate self as pcc_quic;
 
 #[allow(dead_code, unused_imports)]
 mod around;
 mod deltas;
 mod files;
 mod net;
+mod reach;
 mod rest;
 mod texts;
 
 #[path = "../../../crates/net/src/alias.rs"]
 #[allow(dead_code, unused_imports)]
 pub mod alias;
+#[path = "../../../crates/reach/src/code.rs"]
+#[allow(dead_code, unused_imports)]
+pub mod code;
 #[path = "../../../crates/files/src/coding.rs"]
 #[allow(dead_code, unused_imports)]
 pub mod coding;
@@ -27,6 +34,9 @@ pub mod cpu;
 #[path = "../../../crates/files/src/delta/mod.rs"]
 #[allow(dead_code, unused_imports)]
 pub mod delta;
+#[path = "../../../crates/files/src/figures.rs"]
+#[allow(dead_code, unused_imports)]
+pub mod figures;
 #[path = "../../../crates/files/src/filename.rs"]
 #[allow(dead_code, unused_imports)]
 pub mod filename;
@@ -48,6 +58,9 @@ pub mod ip;
 #[path = "../../../crates/net/src/percent.rs"]
 #[allow(dead_code, unused_imports)]
 pub mod percent;
+#[path = "../../../crates/reach/src/place.rs"]
+#[allow(dead_code, unused_imports)]
+pub mod place;
 #[path = "../../../crates/net/src/ports.rs"]
 #[allow(dead_code, unused_imports)]
 pub mod ports;
@@ -84,8 +97,14 @@ pub mod watch;
 #[path = "../../../crates/files/src/wire.rs"]
 #[allow(dead_code, unused_imports)]
 pub mod wire;
+#[path = "../../../crates/reach/src/words.rs"]
+#[allow(dead_code, unused_imports)]
+pub mod words;
 
-pub use around::{Failure, Names, digest};
+pub use around::{
+    Failure, Names, PathFigures, RelayConfig, RelayMap, RelayQuicConfig, RelayUrl, SecretKey, TransportAddr, digest,
+    error, rand,
+};
 use around::{
     MAX_HEADER_BYTES, attributes, choice, client, conditions, far_error, get, owners, permissions, serve, socks, tls,
     waiting,
@@ -117,6 +136,11 @@ const PARSERS: &[(Parser, &[u8])] = &[
     (net::socks, b"\x05\x01\x00\x03\x09localhost\x00\x50"),
     (net::target_and_rule, b"[::1]:22"),
     (net::target_and_rule, b"10.0.0.0/8:*"),
+    (reach::code, b"be8y-379v-9zes-e9y8@192.0.2.2:53676"),
+    (reach::place, b"https://[2001:db8::9]:3340"),
+    (reach::wish, br#"{"run":7,"item":1}"#),
+    (reach::answer, br#"{"items":[{"name":"a","directory":false},{"name":"b","directory":true}]}"#),
+    (reach::figures, b"loss=0.0074, base-rtt=0.7990, rtt=0.8020"),
     (rest::frames_of_http3, b"\x00\x02\x01\x03abc\x00\x40\x05hello\x21\x00"),
     (rest::trace_of_a_connection, rest::TRACE),
     (rest::report_of_a_test, rest::REPORT),

@@ -14,7 +14,7 @@ pub(crate) const REQUEST: &[u8] =
 pub(crate) const ANSWER: &[u8] = br#"Welcome
 {"pcc_over_ssh":1,"version":"0","listening":{"port":1,"fingerprint":"","secret":"s","file":"","name":"n"}}"#;
 
-fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
+pub(crate) fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 

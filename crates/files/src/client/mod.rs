@@ -11,9 +11,11 @@
 //! | `names` | which names are safe |
 //! | `abreast` | how many files of a directory are under way at a time |
 //! | `watch` | what is told of a transfer meanwhile |
+//! | `crossing` | what the path was |
 
 pub(crate) mod abreast;
 mod content;
+pub(crate) mod crossing;
 pub(crate) mod dialer;
 pub(crate) mod listing;
 pub(crate) mod names;

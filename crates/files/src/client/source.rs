@@ -19,9 +19,9 @@ use pcc_net::throttle::Throttle;
 use pcc_net::tls::Trust;
 use pcc_net::url::{Peer, Url};
 use pcc_net::why_lost;
-use pcc_quic::Algorithm;
 use pcc_quic::http3::{self, Requests};
 use pcc_quic::transport::{self, SendWindow, Windows};
+use pcc_quic::{Algorithm, Sight};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
@@ -123,6 +123,7 @@ pub(crate) struct Session {
     requests: Requests,
     send_window: SendWindow,
     retired: AtomicBool,
+    opened: Instant,
     /// The things to ask for besides contents.
     keeps: Keeps,
     /// How many requests were made of it.
@@ -147,7 +148,8 @@ impl Session {
         if let Some(warning) = warning.filter(|_| !source.state().reached) {
             source.watch.note(&warning);
         }
-        Ok(Self { connection, endpoint, requests, send_window, retired, keeps: keeps.clone(), asked })
+        let (keeps, opened) = (keeps.clone(), Instant::now());
+        Ok(Self { connection, endpoint, requests, send_window, retired, opened, keeps, asked })
     }
 
     /// Of what was written at most so much is not acknowledged.
@@ -164,6 +166,17 @@ impl Session {
     /// Bytes that have left for the network, in packets.
     pub(crate) fn left(&self) -> u64 {
         self.connection.stats().udp_tx.bytes
+    }
+
+    /// The findings of this side about the path.
+    pub(super) const fn sight(&self) -> &Sight {
+        self.send_window.sight()
+    }
+
+    /// Bytes that were sent and received in packets, and how long that took.
+    pub(super) fn crossed(&self) -> (u64, u64, Duration) {
+        let stats = self.connection.stats();
+        (stats.udp_tx.bytes, stats.udp_rx.bytes, self.opened.elapsed())
     }
 
     fn packets(&self) -> u64 {
@@ -431,6 +444,17 @@ impl Source {
         let Ok(slot) = self.session.try_lock() else { return Default::default() };
         let asked = |session: &Arc<Session>| (session.asked.load(Ordering::Relaxed), session.rtt());
         slot.as_ref().map(asked).unwrap_or_default()
+    }
+
+    /// The present connection, if it is up.
+    pub(super) async fn session_that_is_up(&self) -> Option<Arc<Session>> {
+        self.session.lock().await.clone().filter(|session| session.alive())
+    }
+
+    /// The server's own address, for requests about no file.
+    pub(super) fn uri(&self) -> String {
+        let peer = Peer { host: self.peer.name().to_owned(), port: self.peer.port };
+        format!("https://{peer}/")
     }
 
     /// Says goodbye.

@@ -6,6 +6,7 @@ use crate::symlink;
 use std::collections::HashMap;
 use std::fs::{DirEntry, Metadata};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Deeper than any real tree, shallow enough for the names to fit into a URL.
 pub(super) const DEEPEST: usize = 64;
@@ -41,15 +42,23 @@ pub(super) enum Link {
     SameAs(PathBuf),
 }
 
-/// Lists what is chosen of everything below `root`, in the order of names. Links are not followed: they may lead anywhere.
+/// Lists what is chosen of everything below `root`, in the order of names. Links are followed if that is asked for: they may lead
+/// anywhere.
 pub(super) fn list(root: &Path, choice: &Choice, keeps: &Keeps) -> Tree {
-    let mut walk =
-        Walk { choice, keeps, tree: Tree::default(), firsts: HashMap::new(), open: vec![(PathBuf::new(), 0)] };
-    while let Some((dir, depth)) = walk.open.pop() {
+    let top = Open { path: PathBuf::new(), depth: 0, within: None };
+    let mut walk = Walk { choice, keeps, tree: Tree::default(), firsts: HashMap::new(), open: vec![top] };
+    while let Some(Open { path: dir, depth, within }) = walk.open.pop() {
         let full = root.join(&dir);
         match entries(&full, depth) {
             Ok(entries) => {
-                entries.iter().for_each(|entry| walk.meet(entry, dir.join(entry.file_name()), depth));
+                let real = keeps.copy_links.then(|| full.canonicalize().ok()).flatten();
+                let within = real.map(|path| Arc::new(Real { path, within }));
+                for entry in &entries {
+                    walk.meet(
+                        entry,
+                        Open { path: dir.join(entry.file_name()), depth: depth + 1, within: within.clone() },
+                    );
+                }
                 walk.tree.directories.push(dir);
             }
             Err(why) => walk.tree.skipped.push((full, why)),
@@ -69,6 +78,27 @@ fn entries(full: &Path, depth: usize) -> Result<Vec<DirEntry>, String> {
     Ok(entries)
 }
 
+/// A directory that is still to be read, or an entry of one.
+struct Open {
+    path: PathBuf,
+    /// Levels above it.
+    depth: usize,
+    within: Option<Arc<Real>>,
+}
+
+/// A directory on the way to an entry, by its name without links.
+struct Real {
+    path: PathBuf,
+    within: Option<Arc<Self>>,
+}
+
+impl Open {
+    /// Whether that directory is one of those above it.
+    fn is_within(&self, directory: &Path) -> bool {
+        std::iter::successors(self.within.as_deref(), |real| real.within.as_deref()).any(|real| real.path == directory)
+    }
+}
+
 /// A walk through directories, the deepest first.
 struct Walk<'a> {
     choice: &'a Choice,
@@ -76,39 +106,58 @@ struct Walk<'a> {
     tree: Tree,
     /// The first names of files that have several.
     firsts: HashMap<(u64, u64), PathBuf>,
-    /// Directories that are still to be read, and the levels above them.
-    open: Vec<(PathBuf, usize)>,
+    /// Directories that are still to be read.
+    open: Vec<Open>,
 }
 
 impl Walk<'_> {
-    /// Takes up an entry, which is `path` below the top.
-    fn meet(&mut self, entry: &DirEntry, path: PathBuf, depth: usize) {
+    /// Takes up an entry.
+    fn meet(&mut self, entry: &DirEntry, met: Open) {
         match entry.file_type() {
-            Ok(kind) if self.choice.leaves_out(&path, kind.is_dir()) => {}
-            Ok(kind) if kind.is_dir() => self.open.push((path, depth + 1)),
-            Ok(kind) if kind.is_file() => {
-                let found = entry.metadata().ok();
-                let link = found.as_ref().and_then(|found| self.first_of(found, &path)).map(Link::SameAs);
-                self.tree.files.push(File { path, size: found.map(|found| found.len()), link });
-            }
-            Ok(kind) if kind.is_symlink() && self.keeps.links => match text_of(&entry.path(), &path, self.keeps) {
-                Ok(text) => self.tree.files.push(File { path, size: Some(0), link: Some(Link::To(text)) }),
-                Err(why) => {
-                    self.tree.links.push(path);
-                    let why = format!("{} is a link {why}: skipped", entry.path().display());
-                    self.tree.skipped.push((entry.path(), why));
-                }
+            Ok(kind) if self.choice.leaves_out(&met.path, kind.is_dir()) => {}
+            Ok(kind) if kind.is_dir() => self.open.push(met),
+            Ok(kind) if kind.is_file() => self.add_file(met.path, entry.metadata().ok()),
+            Ok(kind) if kind.is_symlink() && self.keeps.copy_links => self.follow(entry, met),
+            Ok(kind) if kind.is_symlink() && self.keeps.links => match text_of(&entry.path(), &met.path, self.keeps) {
+                Ok(text) => self.tree.files.push(File { path: met.path, size: Some(0), link: Some(Link::To(text)) }),
+                Err(why) => self.skip_link(entry, met.path, &why),
             },
             Ok(kind) => {
-                self.tree.links.extend(kind.is_symlink().then_some(path));
-                let why = format!("{} is no plain file: skipped", entry.path().display());
-                self.tree.skipped.push((entry.path(), why));
+                self.tree.links.extend(kind.is_symlink().then_some(met.path));
+                self.skip(entry, "is no plain file");
             }
-            Err(error) => {
-                let why = format!("could not read {}: {error}; skipped", entry.path().display());
-                self.tree.skipped.push((entry.path(), why));
-            }
+            Err(error) => self.skip(entry, &format!("could not be read: {error}")),
         }
+    }
+
+    fn add_file(&mut self, path: PathBuf, found: Option<Metadata>) {
+        let link = found.as_ref().and_then(|found| self.first_of(found, &path)).map(Link::SameAs);
+        self.tree.files.push(File { path, size: found.map(|found| found.len()), link });
+    }
+
+    /// Takes up what a link leads to.
+    fn follow(&mut self, entry: &DirEntry, met: Open) {
+        let found = std::fs::metadata(entry.path()).and_then(|found| Ok((found, entry.path().canonicalize()?)));
+        match found {
+            Ok((found, _)) if self.choice.leaves_out(&met.path, found.is_dir()) => {}
+            Ok((found, real)) if found.is_dir() && met.is_within(&real) => {
+                self.skip_link(entry, met.path, "back to a directory above it");
+            }
+            Ok((found, _)) if found.is_dir() => self.open.push(met),
+            Ok((found, _)) if found.is_file() => self.add_file(met.path, Some(found)),
+            Ok(_) => self.skip_link(entry, met.path, "to no plain file"),
+            Err(error) => self.skip_link(entry, met.path, &format!("that leads nowhere: {error}")),
+        }
+    }
+
+    fn skip_link(&mut self, entry: &DirEntry, path: PathBuf, why: &str) {
+        self.tree.links.push(path);
+        self.skip(entry, &format!("is a link {why}"));
+    }
+
+    fn skip(&mut self, entry: &DirEntry, why: &str) {
+        let why = format!("{} {why}: skipped", entry.path().display());
+        self.tree.skipped.push((entry.path(), why));
     }
 
     /// The first name of the file at `path`, if it has met it under another.
@@ -183,6 +232,34 @@ mod tests {
         assert_eq!((kept.1, listed(&Keeps::default()).1), (1, 2));
         let all = listed(&Keeps { links_out: true, ..keeps });
         assert_eq!((all.0.last(), all.1), (Some(&outside), 0));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn followed_links_are_what_they_lead_to_and_end_above() {
+        let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::create_dir_all(dir.path().join("a")).unwrap();
+        std::fs::create_dir_all(outside.path().join("sub")).unwrap();
+        std::fs::write(outside.path().join("sub/file"), "xyz").unwrap();
+        let out = |name: &str| outside.path().join(name).to_str().unwrap().to_owned();
+        // Two that lead to each other, besides those that lead back or nowhere.
+        for (name, to) in [
+            ("a/sub", out("sub")),
+            ("a/file", out("sub/file")),
+            ("a/up", "..".into()),
+            ("a/none", "nowhere".into()),
+            ("a/there", outside.path().to_str().unwrap().into()),
+        ] {
+            std::os::unix::fs::symlink(to, dir.path().join(name)).unwrap();
+        }
+        std::os::unix::fs::symlink(dir.path().join("a"), outside.path().join("back")).unwrap();
+        let tree = list(dir.path(), &Choice::default(), &Keeps { copy_links: true, ..Keeps::default() });
+        let files: Vec<_> = tree.files.iter().map(|file| (file.path.to_str().unwrap(), file.size)).collect();
+        let found = ["a/file", "a/there/sub/file", "a/sub/file"].map(|name| (name, Some(3)));
+        assert_eq!(files, found);
+        let mut skipped: Vec<_> = tree.links.iter().map(|path| path.to_str().unwrap()).collect();
+        skipped.sort_unstable();
+        assert_eq!(skipped, ["a/none", "a/there/back", "a/up"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::body;
 use super::budget::{self, Budget};
-use super::connection;
+use super::connection::{self, Visit};
 use super::descriptors;
 use super::digest::Digests;
 use super::guests::{Admission, Guests};
@@ -15,6 +15,7 @@ use super::service::Service;
 use super::start_error::StartError;
 use core::net::{Ipv6Addr, SocketAddr};
 use noq::{Connection, PathId};
+use pcc_quic::Sight;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -60,7 +61,8 @@ impl Carried {
         let address = address.unwrap_or(SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)));
         match self.guests.enter(address.ip(), true) {
             Admission::Welcome(guest) => {
-                connection::serve(self.service.clone(), connection, address, guest, self.closing.subscribe()).await;
+                let visit = Visit { connection, peer: address, sight: Sight::default() };
+                connection::serve(self.service.clone(), visit, guest, self.closing.subscribe()).await;
             }
             Admission::Unproven | Admission::Full => connection.close(connection::TOO_MANY, b"too many connections"),
         }

@@ -13,6 +13,7 @@ use h3::error::{Code, StreamError};
 use h3::server::RequestResolver;
 use http::{Method, StatusCode, Version};
 use noq::{Connection, VarInt};
+use pcc_quic::Sight;
 use pcc_quic::http3::{self, Deliveries};
 use std::sync::Arc;
 use std::time::Instant;
@@ -45,14 +46,17 @@ const STOPPED: &[u8] = b"the server was stopped";
 /// Said to a client whose place another gets.
 const OTHERS_WAIT: &[u8] = b"others wait for this place";
 
+/// A connection that was made.
+pub(super) struct Visit {
+    pub(super) connection: Connection,
+    pub(super) peer: SocketAddr,
+    /// The findings about its path.
+    pub(super) sight: Sight,
+}
+
 /// Serves one connection to its end.
-pub(super) async fn serve(
-    service: Arc<Service>,
-    connection: Connection,
-    peer: SocketAddr,
-    guest: Guest,
-    mut closing: watch::Receiver<bool>,
-) {
+pub(super) async fn serve(service: Arc<Service>, visit: Visit, guest: Guest, mut closing: watch::Receiver<bool>) {
+    let Visit { connection, peer, sight } = visit;
     if !guest.arrive() {
         service.metrics.refuse(Refusal::Full);
         tracing::info!(%peer, "refused: too many connections");
@@ -61,7 +65,7 @@ pub(super) async fn serve(
     let _counted = service.metrics.watch(connection.clone());
     // Dropped, HTTP/3 would close the connection, and take along what has not arrived.
     let Some((mut http, mut deliveries)) = begin(&connection, peer, &guest, &mut closing).await else { return };
-    let mut requests = Requests::new(service, &connection, peer);
+    let mut requests = Requests::new(service, Asker::new(connection.clone(), peer, sight));
     if !requests.accept_all(&mut http, &connection, &deliveries, &guest, &mut closing).await {
         return;
     }
@@ -119,11 +123,11 @@ struct Requests {
 }
 
 impl Requests {
-    fn new(service: Arc<Service>, connection: &Connection, peer: SocketAddr) -> Self {
+    fn new(service: Arc<Service>, asker: Asker) -> Self {
         Self {
             service,
-            asker: Arc::new(Asker::new(connection.clone(), peer)),
-            peer,
+            peer: asker.address,
+            asker: Arc::new(asker),
             turns: Arc::new(Turns::new()),
             heads: Arc::new(Semaphore::new(HEADS_AT_A_TIME)),
             under_way: JoinSet::new(),

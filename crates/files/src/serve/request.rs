@@ -12,6 +12,7 @@ use super::path::{SafePath, Unsafe};
 use super::service::{Asker, Service};
 use super::stream::Stream;
 use super::upload;
+use crate::figures;
 use crate::wire;
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -147,6 +148,9 @@ async fn answer(
         let why = format!("{} takes no content: leave it and content-length out", request.method());
         return answer::refuse(stream, StatusCode::BAD_REQUEST, &why).await;
     }
+    if request.method() == Method::OPTIONS && figures::are_wanted(request.headers()) {
+        return tell_of_path(asker, stream).await;
+    }
     let path = match meant(request, path) {
         Ok(path) => path,
         Err((status, why)) => return answer::refuse(stream, status, &why).await,
@@ -158,6 +162,16 @@ async fn answer(
         Method::GET | Method::HEAD | Method::POST => files::answer(service, asker, request, path, stream).await,
         _ => upload::answer(service, asker, request, path, stream).await,
     }
+}
+
+/// Tells a client what this side has seen of the way to it. That is no secret, and of no file.
+async fn tell_of_path(asker: &Asker, stream: &mut Stream) -> Result<Outcome, Broken> {
+    let builder = answer::response(StatusCode::NO_CONTENT);
+    let builder = match asker.path() {
+        Some(path) => builder.header(figures::PATH_FIGURES, figures::written(&path)),
+        None => builder,
+    };
+    answer::send(stream, builder, bytes::Bytes::new(), true).await
 }
 
 /// The path that a request means; or the status that it gets for it, and why.

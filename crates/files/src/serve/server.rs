@@ -3,7 +3,7 @@
 use super::body;
 use super::budget::{self, Budget};
 use super::connect::Tunnels;
-use super::connection;
+use super::connection::{self, Visit};
 use super::descriptors;
 use super::digest::Digests;
 use super::guests::{Admission, Guests, network};
@@ -25,7 +25,7 @@ use pcc::units::Bytes;
 use pcc_net::tls::{self, Fingerprint, Identity};
 use pcc_quic::http3;
 use pcc_quic::transport::{self, UNSHARED_SEND_WINDOW, Windows, allow_paths, share_send_window};
-use pcc_quic::{Algorithm, PacedRuntime, socket};
+use pcc_quic::{Algorithm, PacedRuntime, Sight, socket};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -320,8 +320,9 @@ impl Host {
                 Ok(Ok(connection)) => {
                     let mut sent = service.sent.none(network(address.ip()));
                     let grant = move |wanted: Bytes| Bytes::new(sent.grow_to(wanted.get()));
-                    tokio::spawn(share_send_window(connection.weak_handle(), windows, grant));
-                    connection::serve(service, connection, address, guest, closing).await;
+                    let sight = Sight::default();
+                    tokio::spawn(share_send_window(connection.weak_handle(), windows, sight.clone(), grant));
+                    connection::serve(service, Visit { connection, peer: address, sight }, guest, closing).await;
                 }
                 Ok(Err(error)) => {
                     service.metrics.refuse(Refusal::Handshake);

@@ -13,6 +13,7 @@ use super::upload::uploads::Uploads;
 use core::time::Duration;
 use noq::{Connection, VarInt};
 use pcc_quic::transport::Windows;
+use pcc_quic::{PathFigures, Sight};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::OnceLock;
 use tokio::sync::watch;
@@ -56,14 +57,14 @@ pub(super) struct Asker {
 
 /// The transport that brings the answers.
 enum Carrier {
-    Quic(Connection),
+    Quic(Connection, Sight),
     /// The channel by which it is told ends with the request.
     Tcp(watch::Receiver<()>),
 }
 
 impl Asker {
-    pub(super) fn new(connection: Connection, address: SocketAddr) -> Self {
-        Self { carrier: Carrier::Quic(connection), address, uploads: OnceLock::new() }
+    pub(super) fn new(connection: Connection, address: SocketAddr, sight: Sight) -> Self {
+        Self { carrier: Carrier::Quic(connection, sight), address, uploads: OnceLock::new() }
     }
 
     pub(super) fn over_tcp(address: SocketAddr, request: watch::Receiver<()>) -> Self {
@@ -73,8 +74,16 @@ impl Asker {
     /// Ends when nobody waits for the answer any more.
     pub(super) async fn gone(&self) {
         match &self.carrier {
-            Carrier::Quic(connection) => drop(connection.closed().await),
+            Carrier::Quic(connection, _) => drop(connection.closed().await),
             Carrier::Tcp(request) => drop(request.clone().changed().await),
+        }
+    }
+
+    /// The findings about the way to it, if there are any.
+    pub(super) fn path(&self) -> Option<PathFigures> {
+        match &self.carrier {
+            Carrier::Quic(_, sight) => sight.figures(),
+            Carrier::Tcp(_) => None,
         }
     }
 
@@ -86,7 +95,7 @@ impl Asker {
     /// Lets it send as much unread as an upload needs, and as there is room for, until the connection ends: credit that was
     /// given cannot be taken back.
     pub(super) fn may_upload(&self, unwritten: &Budget) {
-        let Carrier::Quic(connection) = &self.carrier else { return };
+        let Carrier::Quic(connection, _) = &self.carrier else { return };
         self.uploads.get_or_init(|| {
             let mut lease = unwritten.none(self.network());
             let window = u64::from(REQUESTS_WINDOW) + lease.grow_to(Windows::default().bytes().get());

@@ -1,5 +1,6 @@
 use super::*;
 use crate::PathStore as _;
+use core::time::Duration;
 use notes::Notes;
 use pcc::interval::Report;
 

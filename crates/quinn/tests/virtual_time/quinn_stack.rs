@@ -10,7 +10,7 @@ use quinn_proto::{
 };
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub(crate) struct Quinn {
     endpoint: Endpoint,
@@ -18,9 +18,14 @@ pub(crate) struct Quinn {
     sends: bool,
     out: Vec<StreamId>,
     received: u64,
+    /// When its program looked at the statistics.
+    looked: Option<Instant>,
 }
 
 const DATAGRAMS: usize = 8;
+
+/// The program looks at the statistics of its connection so often.
+const LOOKS: Duration = Duration::from_millis(100);
 
 fn address() -> SocketAddr {
     "192.0.2.1:443".parse().expect("an address")
@@ -59,7 +64,7 @@ pub(crate) fn pair(
 impl Quinn {
     fn new(config: Option<ServerConfig>, sends: bool) -> Self {
         let endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), config.map(Arc::new), true, Some([7; 32]));
-        Self { endpoint, connection: None, sends, out: Vec::new(), received: 0 }
+        Self { endpoint, connection: None, sends, out: Vec::new(), received: 0, looked: None }
     }
 }
 
@@ -92,8 +97,13 @@ impl End for Quinn {
         }
     }
 
-    fn work(&mut self, _: Instant) {
+    fn work(&mut self, now: Instant) {
         let Some((handle, connection)) = &mut self.connection else { return };
+        // quinn asks the controller for its statistics, too, and a program may want them often.
+        if self.looked.is_none_or(|looked| now - looked >= LOOKS) {
+            self.looked = Some(now);
+            let _ = connection.stats();
+        }
         while let Some(event) = connection.poll() {
             match event {
                 Event::ConnectionLost { reason } => panic!("the connection ended: {reason}"),

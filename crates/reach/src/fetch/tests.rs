@@ -1,7 +1,7 @@
 use super::*;
-use crate::greeting::Answer;
 use crate::offer::tests::relay;
 use crate::place::Place;
+use crate::words::{Answer, MOST_ITEMS};
 
 /// The outcome with a sender that this test plays, which says these words.
 async fn answered(words: Vec<u8>) -> Result<Arc<Fetch>, ReachError> {
@@ -35,7 +35,7 @@ fn items(names: &[&str]) -> Vec<u8> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sender_that_talks_nonsense_is_told_of() {
-    let many = vec!["x"; greeting::MOST_ITEMS + 1];
+    let many = vec!["x"; MOST_ITEMS + 1];
     for words in [b"garbage".to_vec(), Vec::new(), items(&[]), items(&many), vec![b'['; 1 << 20]] {
         let size = words.len();
         let error = answered(words).await.map(|_| ()).unwrap_err();

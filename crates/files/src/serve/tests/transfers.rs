@@ -21,6 +21,22 @@ async fn the_digest_of_what_was_sent_follows_the_file() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_server_tells_its_client_what_the_path_was() {
+    // For a dozen looks at the path, one each 50 ms.
+    let bench = Bench::limited(Rate::from_mbit(80.0));
+    bench.write("file", 6_000_000);
+    let mut client = bench.client().await;
+    let asks = [("want-path-figures", "?1")];
+    let early = client.ask("OPTIONS", "/", &asks).await.unwrap();
+    assert!(early.status == StatusCode::NO_CONTENT && !early.headers.contains_key("path-figures"), "{early:?}");
+    client.ask("GET", "/file", &[]).await.unwrap();
+    let later = client.ask("OPTIONS", "/nowhere", &asks).await.unwrap();
+    let figures = crate::figures::of(&later.headers).expect("figures, though it has no token");
+    assert!(figures.loss < 0.5 && figures.rtt < PATIENCE, "{figures:?}");
+    assert_eq!(client.ask("OPTIONS", "/", &[]).await.unwrap().status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_content_ends_a_download_another_name_does_not() {
     let bench = Bench::new();
     let data = bench.write("file", 12_000_000);

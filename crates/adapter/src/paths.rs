@@ -19,7 +19,7 @@ pub trait PathStore: fmt::Debug + Send + Sync {
     fn keep(&self, peer: IpAddr, learnt: PathMemory);
 }
 
-/// The peer of a connection, and the store that its path is kept in: [`PccConfig::peer`](crate::PccConfig::peer).
+/// The peer of a connection, and the store that its path is kept in: an adapter's configuration has one.
 #[derive(Clone, Debug)]
 pub struct Peer {
     /// The peer's address.
@@ -27,6 +27,22 @@ pub struct Peer {
     /// Where its path is kept.
     pub store: Arc<dyn PathStore>,
 }
+
+impl Peer {
+    /// The knowledge of its path, if it is of use.
+    pub fn recall(&self) -> Option<PathMemory> {
+        self.store.recall(self.address)
+    }
+
+    /// A connection to it has learnt this.
+    pub fn keep(&self, learnt: PathMemory) {
+        self.store.keep(self.address, learnt);
+    }
+}
+
+/// How often a connection tells the store of its path: its end is known only some probe time-outs after the last byte, when
+/// the next connection may run already.
+pub const KEEPING: Duration = Duration::from_secs(1);
 
 /// Most addresses that [`RecentPaths`] keeps: some 100 kB.
 const MOST_ADDRESSES: usize = 1024;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Changes what connections strive for while they are open: utility, law and their parameters.
 ///
-/// It belongs to a [`PccConfig`](crate::PccConfig), and steers every connection that was or will be made with that; for a
+/// It belongs to an adapter's configuration, and steers every connection that was or will be made with that; for a
 /// connection of its own, give it a configuration of its own. Clones steer the same.
 ///
 /// A connection looks at a counter with each acknowledgement, and takes what changed from there on: there is no lock in
@@ -24,9 +24,12 @@ struct Shared {
 
 /// The latest request.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
-    pub(crate) utility: Arc<dyn Utility>,
-    pub(crate) law: Option<Law>,
+#[non_exhaustive]
+pub struct Wanted {
+    /// The utility.
+    pub utility: Arc<dyn Utility>,
+    /// The law, if it is not the one that suits the utility.
+    pub law: Option<Law>,
 }
 
 impl Handle {
@@ -44,7 +47,7 @@ impl Handle {
     }
 
     /// The changes since this generation, which is brought up to date.
-    pub(crate) fn news(&self, seen: &mut u64) -> Option<Wanted> {
+    pub fn news(&self, seen: &mut u64) -> Option<Wanted> {
         let generation = self.0.generation.load(Ordering::Acquire);
         if generation == *seen {
             return None;
