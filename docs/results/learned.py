@@ -117,12 +117,12 @@ by the parameters of [the authors' scripts](https://github.com/Aruuni/mininettes
 python3 docs/results/learned.py target/release/pcc-lab COMMIT >docs/results/learned.md
 ```
 
-* Two PCC senders share a path at 0.79 to 0.96 in the median, and the worst seed has 0.51. BBR's are more even at 60 and 120 ms.
+* Two PCC senders share a path at 0.81 to 0.98 in the median, and the worst seed has 0.43. BBR's are more even at 60 and 120 ms.
 * With an RTT three times the other's, one PCC sender has three quarters of the other's goodput or more. BBR's differ tenfold in 1 BDP and more.
 * **Beside a CUBIC PCC has less than its part**: half of the CUBIC's goodput at best, and a fourteenth at worst. BBR has 7 to 25 times the
   CUBIC's in up to 1 BDP.
 * **Through three bottlenecks PCC has a fifth to a quarter of what flows through one have.** CUBIC and Vivace have more.
-* Where rate and loss change, PCC has 84 % of the path, and BBR 81 %. Where rate and RTT change, CUBIC has as much as PCC.
+* Where rate and loss change, PCC has 82 % of the path, and BBR 81 %. Where rate and RTT change, CUBIC has as much as PCC.
 
 **No published figure stands beside these.** The scripts draw the study's results as curves, and the repository has no data. The abstract says
 of the learned senders: a reward for fairness works, and not under conditions that nobody trained for; they use the path at a low delay; they
