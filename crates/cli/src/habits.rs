@@ -14,6 +14,11 @@ struct Habit {
     answer: Option<&'static str>,
 }
 
+/// A letter with a value behind it.
+const fn flag_with_value(letter: char, names: &'static [&'static str], advice: &'static str) -> Habit {
+    Habit { has_value: true, ..flag(letter, names, advice) }
+}
+
 const fn flag(letter: char, names: &'static [&'static str], answer: &'static str) -> Habit {
     Habit { letter: Some(letter), names, has_value: false, answer: Some(answer) }
 }
@@ -101,34 +106,15 @@ const HABITS: &[Habit] = &[
     flag('4', &["ipv4"], "-4: write the address in place of the name"),
     flag('6', &["ipv6"], "-6: write the address in place of the name"),
     flag('8', &["8-bit-output"], "-8: names are shown as they are, but for what commands a terminal: leave it out"),
-    Habit {
-        letter: Some('f'),
-        has_value: true,
-        ..long(&["filter"], "-f: write --include PATTERN for `+ PATTERN`, --exclude PATTERN for `- PATTERN`")
-    },
-    Habit {
-        letter: Some('M'),
-        has_value: true,
-        ..long(&["remote-option"], "-M: the other side has no options of its own")
-    },
-    Habit {
-        letter: Some('T'),
-        has_value: true,
-        ..long(
-            &["temp-dir", "partial-dir"],
-            "-T: unfinished files stand beside their destination, where they become whole without a copy",
-        )
-    },
-    Habit {
-        letter: Some('B'),
-        has_value: true,
-        ..long(&["block-size"], "-B: contents say where chunks begin: leave it out")
-    },
-    Habit {
-        letter: Some('@'),
-        has_value: true,
-        ..long(&["modify-window"], "-@: files are compared by size and BLAKE3: leave it out")
-    },
+    flag_with_value('f', &["filter"], "-f: write --include PATTERN for `+ PATTERN`, --exclude PATTERN for `- PATTERN`"),
+    flag_with_value('M', &["remote-option"], "-M: the other side has no options of its own"),
+    flag_with_value(
+        'T',
+        &["temp-dir", "partial-dir"],
+        "-T: unfinished files stand beside their destination, where they become whole without a copy",
+    ),
+    flag_with_value('B', &["block-size"], "-B: contents say where chunks begin: leave it out"),
+    flag_with_value('@', &["modify-window"], "-@: files are compared by size and BLAKE3: leave it out"),
     long(&["size-only"], "--size-only: files are compared by size and BLAKE3: leave it out"),
     value(&["checksum-choice", "checksum-seed", "cc"], "--checksum-choice: files are compared by BLAKE3: leave it out"),
     value(
