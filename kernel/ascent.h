@@ -309,7 +309,8 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	growth = pcc_shrunk(pair->growth.mean, pair->growth.variance);
 	if (!pcc_level_read(&probing->level, pair, growth))
 		return 0;
-	if (pcc_level_tested(&probing->level, pair, probing->first_trial))
+	if (pcc_level_tested(&probing->level, pair, probing->first_trial,
+			     probing->losses.random))
 		return 0;
 	pair->since = N_ZERO;
 	if (n_known(probing->told_at))

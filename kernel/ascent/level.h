@@ -186,9 +186,11 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 }
 
 /* control/ascent/level.rs, Level::on_tested */
-PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pair, u32 probe)
+PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pair, u32 probe,
+			      pcc_num random_loss)
 {
 	pcc_num before, after;
+	int overflows;
 
 	PCC_NEEDS(level, 0);
 	PCC_NEEDS(pair, 0);
@@ -204,8 +206,10 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 	level->tested_at = pair->started;
 	before = level->doubted;
 	after = n_known(pair->least_rtt) ? n_sub(pair->least_rtt, pcc_level_base(level)) : before;
-	if (n_above(n_abs(n_sub(before, after)),
-		    n_max(n_mul(LEVEL_CERTAIN, level->noise), PAIR_RESOLUTION))) {
+	overflows = n_above(random_loss, LEVEL_OVERFLOWS) &&
+		    n_less(before, n_mul(LEVEL_TELLABLE, level->noise));
+	if (overflows || n_above(n_abs(n_sub(before, after)),
+				 n_max(n_mul(LEVEL_CERTAIN, level->noise), PAIR_RESOLUTION))) {
 		level->anchor_rate = n_mul(N_TWO, pair->rate);
 		level->anchor = n_not_negative(after);
 	} else if (!n_less(pair->rate, n_mul(INTERVAL_ACHIEVED_SHARE, pair->target))) {

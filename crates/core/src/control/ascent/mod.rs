@@ -189,7 +189,7 @@ impl Ascent {
         let (growth, carried) = (probing.growth(&pair), pair.carried());
         let excess = probing.loss.update(&pair);
         let queue = probing.level.read(&pair, growth.shrunk())?;
-        if probing.level.on_tested(trial.wrapping_sub(1), &pair) {
+        if probing.level.on_tested(trial.wrapping_sub(1), &pair, probing.loss.random) {
             return None;
         }
         let (since, beyond) = (probing.since_told(&pair), probing.loss.beyond_random(&pair));

@@ -96,7 +96,7 @@ fn a_level_that_a_window_keeps_is_not_the_path_s() {
             }
             at += 1;
             level.read(&pair, 0.0);
-            if !level.on_tested(probe, &pair) {
+            if !level.on_tested(probe, &pair, 0.0) {
                 level.wonder(&pair);
             }
         }
@@ -126,7 +126,7 @@ fn a_test_of_which_nothing_is_heard_is_forgotten() {
         let mut level = Level::above(RTT);
         level.doubt = Doubt::Wanted(0.02);
         level.begin_pair(254);
-        assert!(!level.on_tested(later, &pair(0, 80.0, |_| 0.0, |_| 0.02)));
+        assert!(!level.on_tested(later, &pair(0, 80.0, |_| 0.0, |_| 0.02), 0.0));
         assert_eq!(level.doubt != Doubt::None, in_doubt, "probe {later}");
     }
 }
