@@ -43,6 +43,7 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
             ("alone", "Who certainly is alone tests too."),
             ("known", "Who knows of a rival tests too."),
             ("rest", "A test may follow a test at once."),
+            ("told-by-loss", "Losses do not show that a level that a test left as it is was a queue."),
             ("rises", "A level that rises in a test may be the path's."),
             ("window", "A test in which a window held the sender back counts."),
             ("shorter", "A base RTT that a test raised is never lowered."),

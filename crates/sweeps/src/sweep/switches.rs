@@ -1,7 +1,7 @@
 //! Where a copy of the core asks whether a rule is left out: each text stands in its file exactly once.
 
 /// Files below `crates/core/src`, what they say, and what the copy says instead. `crate::off("RULE")` is true where the rule is off.
-pub(crate) const SWITCHES: [(&str, &str, &str); 75] = [
+pub(crate) const SWITCHES: [(&str, &str, &str); 76] = [
     (
         "control/law.rs",
         "const fn measures_by_trains(&self) -> bool {\n        matches!(self, Self::Ascent(_))",
@@ -306,9 +306,10 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 75] = [
     ("control/ascent/level.rs", "let rested = ", "let rested = crate::off(\"rest\") || "),
     (
         "control/ascent/level.rs",
-        "if (before - after).abs() > (CERTAIN",
-        "if (before - after).max(if crate::off(\"rises\") { 0.0 } else { after - before }) > (CERTAIN",
+        "(before - after).abs() > (CERTAIN",
+        "(before - after).max(if crate::off(\"rises\") { 0.0 } else { after - before }) > (CERTAIN",
     ),
+    ("control/ascent/level.rs", "let overflows = ", "let overflows = !crate::off(\"told-by-loss\") && "),
     (
         "control/ascent/level.rs",
         "} else if pair.rate() >= ACHIEVED_SHARE * pair.target() {",
