@@ -55,7 +55,9 @@ impl Bottleneck {
         self.queue = (before + (rate / MBIT - 1.0) * seconds).max(0.0);
         let view = SenderView { queue: (before, self.queue), seconds, noise: 1e-5, ..SenderView::clear(rate, RTT) };
         self.now += seconds;
-        Report { started: Timestamp::from_nanos((self.now * 1e9) as u64), rtt_gradient_error: 1e-3, ..view.report() }
+        let mut report = view.report();
+        (report.started, report.rtt_gradient_error) = (Timestamp::from_nanos((self.now * 1e9) as u64), 1e-3);
+        report
     }
 }
 

@@ -35,6 +35,8 @@ crate::shared::shared_with_c!("PCC_" [judging, silence, window]
 );
 
 /// Everything a sender can be told in advance.
+///
+/// Versions may add fields: end the list of yours with `..Config::default()`.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The utility function that ranks intervals.

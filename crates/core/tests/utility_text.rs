@@ -1,9 +1,9 @@
 //! Properties of utilities as text: nothing that is written panics, and what is written is what is computed.
 
-use pcc::interval::{LimitedBy, Previous, Report};
-use pcc::units::{Bytes, Rate, Timestamp};
+use pcc::interval::Report;
+use pcc::units::{Bytes, Rate};
 use pcc::utility::expression::{MOST_DEPTH, MOST_OPS, MOST_SLOTS, Op, Operator, Program, Variable};
-use pcc::utility::{Expression, Utility, built_in, parse};
+use pcc::utility::{Expression, SenderView, Utility, built_in, parse};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -237,35 +237,31 @@ fn report() -> impl Strategy<Value = Report> {
     (rtts, spread, slope, fate).prop_map(|((rtt, rtt_base), (deviation, residual, duration), slope, fate)| {
         let (packets, lost, marked, magnitude) = fate;
         let (rate, bytes) = (Rate::from_mbit(10f64.powf(magnitude)), u64::from(packets) * 1200);
-        Report {
-            id: 1,
-            started: Timestamp::ZERO,
-            duration,
-            target: rate,
-            achieved: rate,
-            packets,
-            packets_lost: (f64::from(packets) * lost.powi(4)) as u32,
-            loss_bursts: 1,
-            packets_marked: (f64::from(packets) * marked.powi(6)) as u32,
-            sent: Bytes::new(bytes),
-            lost: Bytes::new((bytes as f64 * lost.powi(4)) as u64),
-            excess_loss: (residual.subsec_nanos() % 2 == 0).then_some(lost.powi(4) / 2.0),
-            delivery_rate: None,
-            rtt,
-            rtt_least: rtt,
-            rtt_base,
-            rtt_gradient: slope.0,
-            rtt_gradient_error: slope.1,
-            rtt_span: duration,
-            rtt_pause: Duration::ZERO,
-            rtt_samples: packets,
-            rtt_residual: residual,
-            rtt_deviation: deviation,
-            app_limited: false,
-            timed_out: false,
-            limited_by: LimitedBy::Network,
-            previous: Some(Previous { id: 0, achieved: rate, throughput: rate, loss: lost, rtt }),
-        }
+        let mut report = SenderView::clear(1.0, 0.1).report();
+        report.duration = duration;
+        report.target = rate;
+        report.achieved = rate;
+        report.packets = packets;
+        report.packets_lost = (f64::from(packets) * lost.powi(4)) as u32;
+        report.loss_bursts = 1;
+        report.packets_marked = (f64::from(packets) * marked.powi(6)) as u32;
+        report.sent = Bytes::new(bytes);
+        report.lost = Bytes::new((bytes as f64 * lost.powi(4)) as u64);
+        report.excess_loss = (residual.subsec_nanos() % 2 == 0).then_some(lost.powi(4) / 2.0);
+        report.delivery_rate = None;
+        report.rtt = rtt;
+        report.rtt_least = rtt;
+        report.rtt_base = rtt_base;
+        report.rtt_gradient = slope.0;
+        report.rtt_gradient_error = slope.1;
+        report.rtt_span = duration;
+        report.rtt_samples = packets;
+        report.rtt_residual = residual;
+        report.rtt_deviation = deviation;
+        let mut previous = report.summary();
+        (previous.throughput, previous.loss) = (rate, lost);
+        report.previous = Some(previous);
+        report
     })
 }
 

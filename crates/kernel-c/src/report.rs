@@ -74,10 +74,10 @@ impl From<&interval::Report> for Report {
             app_limited: report.app_limited.into(),
             timed_out: report.timed_out.into(),
             limited_by: match report.limited_by {
-                LimitedBy::Network => 0,
                 LimitedBy::Application => 1,
                 LimitedBy::ReceiverWindow => 2,
                 LimitedBy::Host => 3,
+                _ => 0,
             },
             previous: [
                 known(previous.map(|previous| previous.achieved.bytes_per_sec())),

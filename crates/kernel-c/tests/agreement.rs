@@ -154,8 +154,8 @@ fn a_program_is_worth_what_the_core_s_utility_is() {
         for i in 0..300 {
             let path = network.path(1448, 1e6);
             let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(Rate::from_mbit(f64::from(i))) };
-            let report = network.carry(plan, 1448, &path);
-            let report = Report { previous: (i % 2 == 0).then(|| report.summary()), ..report };
+            let mut report = network.carry(plan, 1448, &path);
+            report.previous = (i % 2 == 0).then(|| report.summary());
             let (core, kernel) = (utility.evaluate(&report), program.evaluate(&(&report).into()));
             let interpreted = program.interpret(&(&report).into());
             assert_eq!(

@@ -16,7 +16,7 @@ use pcc::interval::{LimitedBy, Report};
 use pcc::monitor;
 use pcc::rng::Rng;
 use pcc::units::{Bytes, Rate, Timestamp};
-use pcc::utility::built_in;
+use pcc::utility::{SenderView, built_in};
 use pcc_kernel_c::Law;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -163,35 +163,32 @@ impl<'a> Said<'a> {
         let limits =
             [LimitedBy::Network, LimitedBy::Application, LimitedBy::ReceiverWindow, LimitedBy::Host].into_iter();
         let limited_by = limits.into_iter().find(|limit| limit.as_str().replace(' ', "-") == self.text("limited_by"));
-        Report {
-            id: 0,
-            started: Timestamp::from_nanos(self.text("started").parse().unwrap()),
-            duration: self.time("duration").unwrap(),
-            target: plan.rate,
-            achieved: self.rate("achieved"),
-            packets: self.count("packets"),
-            packets_lost: self.count("packets_lost"),
-            loss_bursts: self.count("loss_bursts"),
-            packets_marked: self.count("packets_marked"),
-            sent: Bytes::new(self.text("sent").parse().unwrap()),
-            lost: Bytes::new(self.text("lost").parse().unwrap()),
-            excess_loss: None,
-            delivery_rate: self.known("delivery_rate").map(Rate::from_bytes_per_sec),
-            rtt: self.time("rtt"),
-            rtt_least: self.time("rtt_least"),
-            rtt_base: self.time("rtt_base"),
-            rtt_gradient: self.known("rtt_gradient"),
-            rtt_gradient_error: self.known("rtt_gradient_error").unwrap_or(f64::INFINITY),
-            rtt_span: self.time("rtt_span").unwrap(),
-            rtt_pause: self.time("rtt_pause").unwrap(),
-            rtt_samples: self.count("rtt_samples"),
-            rtt_residual: self.time("rtt_residual").unwrap(),
-            rtt_deviation: self.time("rtt_deviation").unwrap(),
-            app_limited: matches!(limited_by, Some(LimitedBy::Application | LimitedBy::ReceiverWindow)),
-            timed_out: false,
-            limited_by: limited_by.unwrap(),
-            previous: None,
-        }
+        let mut report = SenderView::clear(1.0, 0.1).report();
+        report.id = 0;
+        report.started = Timestamp::from_nanos(self.text("started").parse().unwrap());
+        report.duration = self.time("duration").unwrap();
+        report.target = plan.rate;
+        report.achieved = self.rate("achieved");
+        report.packets = self.count("packets");
+        report.packets_lost = self.count("packets_lost");
+        report.loss_bursts = self.count("loss_bursts");
+        report.packets_marked = self.count("packets_marked");
+        report.sent = Bytes::new(self.text("sent").parse().unwrap());
+        report.lost = Bytes::new(self.text("lost").parse().unwrap());
+        report.delivery_rate = self.known("delivery_rate").map(Rate::from_bytes_per_sec);
+        report.rtt = self.time("rtt");
+        report.rtt_least = self.time("rtt_least");
+        report.rtt_base = self.time("rtt_base");
+        report.rtt_gradient = self.known("rtt_gradient");
+        report.rtt_gradient_error = self.known("rtt_gradient_error").unwrap_or(f64::INFINITY);
+        report.rtt_span = self.time("rtt_span").unwrap();
+        report.rtt_pause = self.time("rtt_pause").unwrap();
+        report.rtt_samples = self.count("rtt_samples");
+        report.rtt_residual = self.time("rtt_residual").unwrap();
+        report.rtt_deviation = self.time("rtt_deviation").unwrap();
+        report.app_limited = matches!(limited_by, Some(LimitedBy::Application | LimitedBy::ReceiverWindow));
+        report.limited_by = limited_by.unwrap();
+        report
     }
 }
 

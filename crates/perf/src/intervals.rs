@@ -118,10 +118,12 @@ mod tests {
     #[test]
     fn what_a_report_knows_is_told_and_marks_count_as_lost_too() {
         let told = |report| MonitorInterval::new(Timestamp::ZERO, &report, None, "Probing");
-        let known = told(Report { excess_loss: Some(0.02), ..crate::example::report() });
+        let mut report = crate::example::report();
+        report.excess_loss = Some(0.02);
+        let known = told(report);
         assert_eq!((known.own_loss, known.base_rtt_ms), (Some(0.02), Some(30.0)));
-        let report = crate::example::report();
-        let report = Report { packets_marked: report.packets / 20, ..report };
+        let mut report = crate::example::report();
+        report.packets_marked = report.packets / 20;
         let interval = told(report);
         assert!((interval.marked - 0.05).abs() < 1e-12 && (interval.loss - 0.15).abs() < 1e-12, "{interval:?}");
     }

@@ -125,7 +125,6 @@ fn replace(old: &mut String, new: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcc::interval::Report;
     use pcc::units::Timestamp;
 
     #[test]
@@ -138,14 +137,15 @@ mod tests {
 
     #[test]
     fn who_sends_as_much_as_the_user_allows_is_limited_by_that() {
-        for (mbit, report, limited_by) in [
+        for (mbit, limit, limited_by) in [
             (10.0, LimitedBy::Network, "limit"),
             (8.0, LimitedBy::Network, "network"),
             (10.0, LimitedBy::Application, "application"),
         ] {
             let watch = Watch::default().within(Some(Rate::from_mbit(10.0)));
             let at = Timestamp::ZERO;
-            let report = Report { limited_by: report, ..crate::example::report() };
+            let mut report = crate::example::report();
+            report.limited_by = limit;
             watch.on_event(&Event::Interval { at, report: &report, utility: None });
             watch.on_event(&Event::Decision { at, state: "Probing", rate: Rate::from_mbit(mbit), reason: "test" });
             assert_eq!(watch.read().limited_by, limited_by, "at {mbit} Mbit/s");

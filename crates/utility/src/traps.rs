@@ -112,17 +112,11 @@ impl Game<'_> {
         if !self.utility.evaluate(&report).is_finite() {
             return Vec::new();
         }
-        let silent = pcc::interval::Report {
-            lost: report.sent,
-            packets_lost: report.packets,
-            rtt: None,
-            rtt_least: None,
-            rtt_gradient: None,
-            rtt_samples: 0,
-            delivery_rate: None,
-            ..report.clone()
-        };
-        let first = pcc::interval::Report { previous: None, ..report };
+        let mut silent = report.clone();
+        (silent.lost, silent.packets_lost, silent.delivery_rate) = (report.sent, report.packets, None);
+        (silent.rtt, silent.rtt_least, silent.rtt_gradient, silent.rtt_samples) = (None, None, None, 0);
+        let mut first = report;
+        first.previous = None;
         let undefined = |report| !self.utility.evaluate(report).is_finite();
         let mut traps = Vec::new();
         traps.extend(undefined(&silent).then_some(Trap::BlindToSilence));

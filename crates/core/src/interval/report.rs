@@ -14,6 +14,7 @@ crate::shared::shared_with_c!("REPORT_" [] HOST_JITTER = HOST_JITTER.as_secs_f64
 
 /// The limit that kept a monitor interval from achieving more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum LimitedBy {
     /// The rate that PCC chose, and so the path: the normal case.
     Network,
@@ -38,7 +39,10 @@ impl LimitedBy {
 }
 
 /// The results of one monitor interval. Source: `NSDI 2015` §3.1 for the quantities, `NSDI 2018` §4 for the gradient.
+///
+/// Versions may add fields. The test of a utility makes a report with [`SenderView`](crate::utility::SenderView), and changes its fields.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Report {
     /// Serial number of the interval in its connection.
     pub id: u64,
@@ -104,8 +108,9 @@ pub struct Report {
 }
 
 /// A utility's knowledge of the interval sent just before. Trials are sent in a random order, so it may have any of
-/// their rates.
+/// their rates. [`Report::summary`] makes one.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Previous {
     /// Serial number of that interval.
     pub id: u64,

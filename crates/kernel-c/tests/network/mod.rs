@@ -7,6 +7,7 @@ use pcc::interval::{LimitedBy, Report};
 use pcc::monitor;
 use pcc::rng::Rng;
 use pcc::units::{Bytes, Rate, Timestamp};
+use pcc::utility::SenderView;
 
 /// A path, as far as reports show it: a capacity, a queue, a random loss, noise. It changes now and then.
 pub(crate) struct Network {
@@ -110,38 +111,32 @@ impl Network {
         // A host that stops sends what piled up in a small part of an interval.
         let seen_for = if self.rng.unit() < 0.1 || leap > 0.0 { length * self.rng.unit() } else { length * 0.95 };
         self.now += length;
-        Report {
-            id: 0,
-            started: Timestamp::from_nanos(((self.now - length) * 1e9) as u64),
-            duration: Duration::from_secs_f64(length),
-            target: plan.rate,
-            achieved: Rate::from_bytes_per_sec(achieved),
-            packets,
-            packets_lost: lost,
-            loss_bursts: (f64::from(lost) * self.rng.unit()) as u32,
-            packets_marked: if self.marks { (f64::from(packets - lost) * 0.1 * self.rng.unit()) as u32 } else { 0 },
-            sent: Bytes::new(sent),
-            lost: Bytes::new((sent as f64 * f64::from(lost) / f64::from(packets)) as u64),
-            excess_loss: None,
-            delivery_rate: (samples > 1).then(|| Rate::from_bytes_per_sec(achieved.min(self.capacity))),
-            rtt: seen(rtt((before + self.queue) / 2.0)),
-            rtt_least: seen(rtt(before.min(self.queue))),
-            rtt_base: Some(path.rtt.saturating_sub(path.queue)),
-            rtt_gradient: (samples > 1).then(|| (self.queue - before + noise) / length + leap),
-            rtt_gradient_error: if samples > 2 {
-                self.noise / length / f64::from(samples).sqrt()
-            } else {
-                f64::INFINITY
-            },
-            rtt_span: Duration::from_secs_f64(seen_for),
-            rtt_pause: Duration::from_secs_f64(seen_for * 0.1 * self.rng.unit()),
-            rtt_samples: samples,
-            rtt_residual: Duration::from_secs_f64(self.noise),
-            rtt_deviation: Duration::from_secs_f64(self.noise),
-            app_limited: matches!(limited_by, LimitedBy::Application | LimitedBy::ReceiverWindow),
-            timed_out: false,
-            limited_by,
-            previous: None,
-        }
+        let mut report = SenderView::clear(1.0, 0.1).report();
+        report.id = 0;
+        report.started = Timestamp::from_nanos(((self.now - length) * 1e9) as u64);
+        report.duration = Duration::from_secs_f64(length);
+        report.target = plan.rate;
+        report.achieved = Rate::from_bytes_per_sec(achieved);
+        report.packets = packets;
+        report.packets_lost = lost;
+        report.loss_bursts = (f64::from(lost) * self.rng.unit()) as u32;
+        report.packets_marked = if self.marks { (f64::from(packets - lost) * 0.1 * self.rng.unit()) as u32 } else { 0 };
+        report.sent = Bytes::new(sent);
+        report.lost = Bytes::new((sent as f64 * f64::from(lost) / f64::from(packets)) as u64);
+        report.delivery_rate = (samples > 1).then(|| Rate::from_bytes_per_sec(achieved.min(self.capacity)));
+        report.rtt = seen(rtt((before + self.queue) / 2.0));
+        report.rtt_least = seen(rtt(before.min(self.queue)));
+        report.rtt_base = Some(path.rtt.saturating_sub(path.queue));
+        report.rtt_gradient = (samples > 1).then(|| (self.queue - before + noise) / length + leap);
+        report.rtt_gradient_error =
+            if samples > 2 { self.noise / length / f64::from(samples).sqrt() } else { f64::INFINITY };
+        report.rtt_span = Duration::from_secs_f64(seen_for);
+        report.rtt_pause = Duration::from_secs_f64(seen_for * 0.1 * self.rng.unit());
+        report.rtt_samples = samples;
+        report.rtt_residual = Duration::from_secs_f64(self.noise);
+        report.rtt_deviation = Duration::from_secs_f64(self.noise);
+        report.app_limited = matches!(limited_by, LimitedBy::Application | LimitedBy::ReceiverWindow);
+        report.limited_by = limited_by;
+        report
     }
 }
