@@ -101,8 +101,12 @@ enum Command {
     Shell(Box<shell::Args>),
     #[cfg(target_os = "linux")]
     Kernel(Box<kernel::Args>),
-    #[command(after_help = "Example:
-  pcc completions bash > ~/.local/share/bash-completion/completions/pcc")]
+    #[command(after_help = "Examples:
+  pcc completions bash > ~/.local/share/bash-completion/completions/pcc
+  pcc completions fish > ~/.config/fish/completions/pcc.fish
+  pcc completions zsh > ~/.zfunc/_pcc
+
+Each directory must be there. zsh needs the line `fpath+=~/.zfunc` in ~/.zshrc, before the one that calls compinit.")]
     Completions(manual::CompletionsArgs),
     #[command(after_help = "Example:
   pcc man ~/.local/share/man/man1")]

@@ -105,7 +105,7 @@ fn a_file_comes_and_goes_by_its_path() {
 }
 
 /// Asks the script for what may stand at the end of a line, as bash asks at a tab.
-const TAB: &str = r#"
+const TAB_IN_BASH: &str = r#"
 . "$HERE/script"
 compopt() { :; }
 COMP_LINE=$LINE COMP_POINT=${#LINE}
@@ -115,29 +115,89 @@ _pcc_with_far_names pcc "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"
 printf '%s\n' "${COMPREPLY[@]}"
 "#;
 
-#[test]
-fn bash_completes_names_of_the_far_side() {
+/// The same in zsh, which completes at a terminal alone: in one of its own, where the first tab finds the script as packages install it.
+/// Each name in place of the line's last word, as zsh writes it there.
+const TAB_IN_ZSH: &str = r#"
+mkdir -p $HERE/functions && mv $HERE/script $HERE/functions/_pcc
+cat >$HERE/inner <<'INNER'
+autoload -Uz compinit
+fpath=($HERE/functions $fpath)
+compinit -u -D
+every_name() { _main_complete; compstate[insert]=all }
+zle -C every-name complete-word every_name
+zle-line-init() { BUFFER=$LINE CURSOR=$#LINE; zle every-name; print -r -- ${BUFFER##pcc (get|put other) } >$HERE/told; exit }
+zle -N zle-line-init
+INNER
+zmodload zsh/zpty
+zpty inner zsh -f -i
+zpty -w inner '. $HERE/inner'
+while zpty -r inner said; do :; done
+cat $HERE/told
+"#;
+
+/// And in fish, which then names them as they are.
+const TAB_IN_FISH: &str = "source $HERE/script; complete -C $LINE | string replace -r '\\t.*' ''";
+
+/// A shell, and what it is told.
+type Shell<'a> = (&'a str, &'a [&'a str]);
+
+/// That shell's names for the end of a line, with files on the far side.
+fn completes((shell, words): Shell<'_>, lines: &[(&str, &str)]) {
     let far = Far::new();
     std::fs::create_dir(far.0.path("served/films")).unwrap();
     for name in ["film one", "f$(touch evil)", "other"] {
         far.0.write(&format!("served/{name}"), 1);
     }
-    std::fs::write(far.0.path("script"), far.0.run(&["completions", "bash"]).stdout).unwrap();
     let path = format!("{}:{}", far.0.path("").display(), std::env::var("PATH").unwrap());
-    for (line, names) in [
+    for (line, names) in lines {
+        std::fs::write(far.0.path("script"), far.0.run(&["completions", shell]).stdout).unwrap();
+        let mut tab = Command::new(shell);
+        tab.args(words).envs([("HERE", far.0.path("").to_str().unwrap()), ("LINE", *line), ("PATH", path.as_str())]);
+        let told = tab.env("COMP_WORDBREAKS", " :").current_dir(far.here("")).output().unwrap();
+        let told = String::from_utf8(told.stdout).unwrap();
+        assert_eq!(told.lines().collect::<Vec<_>>().join(" "), *names, "{line}");
+    }
+    assert!(!far.here("evil").exists() && !far.0.path("served/evil").exists());
+}
+
+#[test]
+fn bash_completes_names_of_the_far_side() {
+    let lines = [
         ("pcc get me@host:f", r"f\$\(touch\ evil\) film\ one films/"),
         ("pcc put other host:~/films", "~/films/"),
         ("pcc get host:o; touch evil; ", ""),
         ("pcc get --dry-r", "--dry-run"),
         ("pcc get ./a:f", ""),
-    ] {
-        let mut bash = Command::new("bash");
-        bash.args(["-c", TAB]).envs([("HERE", far.0.path("").to_str().unwrap()), ("LINE", line), ("PATH", &path)]);
-        let told = bash.env("COMP_WORDBREAKS", " :").current_dir(far.here("")).output().unwrap();
-        let told = String::from_utf8(told.stdout).unwrap();
-        assert_eq!(told.lines().collect::<Vec<_>>().join(" "), names, "{line}");
-    }
-    assert!(!far.here("evil").exists() && !far.0.path("served/evil").exists());
+    ];
+    completes(("bash", &["-c", TAB_IN_BASH]), &lines);
+}
+
+#[test]
+#[ignore = "needs zsh; `.ci/steps` runs it where that is installed"]
+fn zsh_completes_names_of_the_far_side() {
+    let lines = [
+        ("pcc get me@host:f", r"me@host:f\$\(touch\ evil\) me@host:film\ one me@host:films/"),
+        ("pcc put other host:~/films", "host:~/films/"),
+        ("pcc get host:'film o", r"host:film\ one "),
+        ("pcc get 'host:o; touch evil; ", "'host:o; touch evil; "),
+        ("pcc get --dry-r", "--dry-run "),
+        ("pcc get ./a:f", "./a:f"),
+    ];
+    completes(("zsh", &["-f", "-c", TAB_IN_ZSH]), &lines);
+}
+
+#[test]
+#[ignore = "needs fish; `.ci/steps` runs it where that is installed"]
+fn fish_completes_names_of_the_far_side() {
+    let lines = [
+        ("pcc get me@host:f", "me@host:f$(touch evil) me@host:film one me@host:films/"),
+        ("pcc put other host:~/films", "host:~/films/"),
+        ("pcc get host:film\\ o", "host:film one"),
+        ("pcc get 'host:o; touch evil; ", ""),
+        ("pcc get --dry-r", "--dry-run"),
+        ("pcc get ./a:f", ""),
+    ];
+    completes(("fish", &["--no-config", "-c", TAB_IN_FISH]), &lines);
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 use anyhow::Context;
 use clap::Command;
+pub use clap_complete::Shell;
 use std::path::PathBuf;
 
 /// Print the completions of a shell to standard output
 #[derive(clap::Args, Debug)]
 pub struct CompletionsArgs {
     /// The shell
-    shell: clap_complete::Shell,
+    pub shell: Shell,
 }
 
 /// Write the manual pages of all commands into a directory
@@ -19,27 +20,25 @@ pub struct ManArgs {
     dir: PathBuf,
 }
 
-impl CompletionsArgs {
-    /// Whether the shell is bash.
-    pub fn is_for_bash(&self) -> bool {
-        self.shell == clap_complete::Shell::Bash
-    }
-}
-
 /// Prints the completions of that tool.
 ///
 /// Errors: standard output cannot be written.
-pub fn completions(args: &CompletionsArgs, mut command: Command) -> anyhow::Result<()> {
+pub fn completions(args: &CompletionsArgs, command: Command) -> anyhow::Result<()> {
+    print(&script(args.shell, command))
+}
+
+/// The completions of that tool in a shell, as clap writes them.
+pub fn script(shell: Shell, mut command: Command) -> String {
     let (name, mut script) = (command.get_name().to_owned(), Vec::new());
-    clap_complete::generate(args.shell, &mut command, name, &mut script);
-    print(&script)
+    clap_complete::generate(shell, &mut command, name, &mut script);
+    String::from_utf8_lossy(&script).into_owned()
 }
 
 /// Prints a script.
 ///
 /// Errors: standard output cannot be written.
-pub fn print(script: &[u8]) -> anyhow::Result<()> {
-    std::io::Write::write_all(&mut std::io::stdout(), script).context("could not write to standard output")
+pub fn print(script: &str) -> anyhow::Result<()> {
+    std::io::Write::write_all(&mut std::io::stdout(), script.as_bytes()).context("could not write to standard output")
 }
 
 /// Writes a page for each command of that tool.
