@@ -2,15 +2,18 @@
 
 use crate::in_flight::InFlight;
 use crate::pacing::Pacing;
+use core::net::IpAddr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use pcc::Pcc;
 use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Timestamp};
-use pcc_adapter::{Handle, random_seed, vary};
+use pcc_adapter::{Handle, KEEPING, PathStore, Peer, random_seed, vary};
 use s2n_quic::provider::congestion_controller::{
     CongestionController, Endpoint, PathInfo, Publisher, RandomGenerator, RttEstimator, Timestamp as Moment,
 };
+use s2n_quic::provider::event::events::SocketAddress;
+use std::sync::Arc;
 
 /// PCC for s2n-quic connections: give it to `with_congestion_controller` of a server's or a client's builder.
 #[derive(Clone, Debug)]
@@ -22,6 +25,9 @@ pub struct PccConfig {
     pub core: pcc::Config,
     /// Changes utility and law of these connections while they are open.
     pub handle: Handle,
+    /// Keeps what connections learn of the path to each address for later ones, if there is a store. s2n-quic names the address of
+    /// each path, so one configuration serves all peers.
+    pub paths: Option<Arc<dyn PathStore>>,
 }
 
 impl Default for PccConfig {
@@ -32,7 +38,7 @@ impl Default for PccConfig {
 
 impl From<pcc::Config> for PccConfig {
     fn from(core: pcc::Config) -> Self {
-        Self { core, handle: Handle::default() }
+        Self { core, handle: Handle::default(), paths: None }
     }
 }
 
@@ -40,7 +46,17 @@ impl Endpoint for PccConfig {
     type CongestionController = PccController;
 
     fn new_congestion_controller(&mut self, path: PathInfo<'_>) -> PccController {
-        PccController::new(self.clone(), path.max_datagram_size)
+        let peer = self.paths.clone().zip(ip(&path.remote_address)).map(|(store, address)| Peer { address, store });
+        PccController::new(self.clone(), peer, path.max_datagram_size)
+    }
+}
+
+/// `None` for a kind of address that later versions of s2n-quic may have.
+fn ip(address: &SocketAddress<'_>) -> Option<IpAddr> {
+    match *address {
+        SocketAddress::IpV4 { ip, .. } => Some((*ip).into()),
+        SocketAddress::IpV6 { ip, .. } => Some((*ip).into()),
+        _ => None,
     }
 }
 
@@ -51,6 +67,10 @@ const RESOLUTION: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub struct PccController {
     config: PccConfig,
+    /// The path's other end, and where the path is kept.
+    peer: Option<Peer>,
+    /// When the store was told of the path.
+    kept: Timestamp,
     /// Up to which change of the handle it is.
     generation: u64,
     pcc: Pcc,
@@ -76,11 +96,14 @@ pub struct PccController {
 pub struct PacketInfo(Option<u64>);
 
 impl PccController {
-    fn new(config: PccConfig, mtu: u16) -> Self {
+    fn new(config: PccConfig, peer: Option<Peer>, mtu: u16) -> Self {
         let seed = vary(config.core.seed);
-        let core = pcc::Config { seed, max_datagram_size: Bytes::new(mtu.into()), ..config.core.clone() };
+        let mut core = pcc::Config { seed, max_datagram_size: Bytes::new(mtu.into()), ..config.core.clone() };
+        core.memory = peer.as_ref().and_then(Peer::recall).or(core.memory);
         Self {
             config,
+            peer,
+            kept: Timestamp::ZERO,
             generation: 0,
             pcc: Pcc::new(core, Timestamp::ZERO),
             numbers: InFlight::default(),
@@ -108,6 +131,13 @@ impl PccController {
         }
     }
 
+    /// Tells the store what is known of the path.
+    fn keep_path(&self) {
+        if let Some((peer, learnt)) = self.peer.as_ref().zip(self.pcc.learnt()) {
+            peer.keep(learnt);
+        }
+    }
+
     fn is_full(&self) -> bool {
         self.bytes_in_flight.saturating_add(self.mtu.into()) > self.congestion_window()
     }
@@ -116,7 +146,13 @@ impl PccController {
 /// For a path that takes over. What is in flight is accounted for with the old one: it starts afresh.
 impl Clone for PccController {
     fn clone(&self) -> Self {
-        Self::new(self.config.clone(), self.mtu)
+        Self::new(self.config.clone(), self.peer.clone(), self.mtu)
+    }
+}
+
+impl Drop for PccController {
+    fn drop(&mut self) {
+        self.keep_path();
     }
 }
 
@@ -201,6 +237,10 @@ impl CongestionController for PccController {
         self.tell_losses(at);
         if let Some(wanted) = self.config.handle.news(&mut self.generation) {
             self.pcc.steer(at, wanted.utility, wanted.law);
+        }
+        if self.peer.is_some() && at.since(self.kept) >= KEEPING {
+            self.kept = at;
+            self.keep_path();
         }
     }
 

@@ -29,4 +29,4 @@ mod pacing;
 
 pub use crate::controller::{PccConfig, PccController};
 pub use pcc;
-pub use pcc_adapter::Handle;
+pub use pcc_adapter::{Handle, KnownPath, PathStore, RecentPaths};

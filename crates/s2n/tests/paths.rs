@@ -5,7 +5,7 @@
 
 use pcc::units::{Bytes, Timestamp};
 use pcc_link::{Link, Outcome, Path};
-use pcc_s2n::PccConfig;
+use pcc_s2n::{PccConfig, RecentPaths};
 use s2n_quic::client::Connect;
 use s2n_quic::provider::congestion_controller::{Cubic, Provider, Timestamp as Moment};
 use s2n_quic::provider::io::testing::network::Buffers;
@@ -150,6 +150,22 @@ fn random_loss_costs_no_more_than_what_is_lost() {
 #[test]
 fn a_bloated_buffer_is_filled() {
     assert!(with_pcc("bufferbloat", 10) > 17.0);
+}
+
+#[test]
+fn the_next_connection_begins_where_the_last_was() {
+    let path = "rate=40Mbit,rtt=200ms,buffer=1MB";
+    let paths = Arc::new(RecentPaths::default());
+    let goodput = |seconds| {
+        let config = PccConfig { paths: Some(paths.clone()), ..pcc(1) };
+        goodput(config, path, 1, Duration::from_secs(seconds))
+    };
+    let first = goodput(2);
+    goodput(10);
+    let [(_, learnt)] = paths.all()[..] else { panic!("one path, not {paths:?}") };
+    assert!((30.0..41.0).contains(&learnt.memory.rate.mbit()), "{learnt:?}");
+    let next = goodput(2);
+    assert!(next > 1.1 * first, "{next} after {first} Mbit/s");
 }
 
 #[test]
