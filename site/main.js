@@ -3,7 +3,7 @@
 import { Crew } from "./crew.js";
 import { compiled } from "./simulator.js";
 import { Shown, element } from "./show.js";
-import { NAMES, SLIDERS, USUAL, fragment, options, readFlows, readPath, unfragment, writeFlows, writePath } from "./words.js";
+import { NAMES, SLIDERS, USUAL, fragment, options, readFlows, readPath, recorded, unfragment, writeFlows, writePath } from "./words.js";
 
 const at = id => document.getElementById(id);
 const SENDERS = { pcc: "PCC", cubic: "CUBIC", bbr: "BBR", reno: "Reno" };
@@ -11,6 +11,8 @@ const SENDERS = { pcc: "PCC", cubic: "CUBIC", bbr: "BBR", reno: "Reno" };
 let module, checker, presets, utilities, kinds;
 /// The runs on the page: `{ fields, shown, crew, isOver }`.
 let now = null, kept = null;
+/// The texts of the recorded links that somebody gave the page, by name.
+const links = {};
 
 // Fields.
 
@@ -50,6 +52,21 @@ function showPath() {
   }
   const written = field("path").value.trim();
   at("preset").value = presets.find(({ name, parameters }) => written === name || written === parameters)?.name ?? "";
+}
+
+/// A file that was chosen or dropped becomes the path.
+async function take(file) {
+  at("trace-error").textContent = "";
+  try {
+    const { name, text, path, about } = await recorded(file);
+    links[name] = text;
+    field("path").value = path;
+    at("trace-hint").textContent = about;
+    showPath();
+    edited();
+  } catch (error) {
+    at("trace-error").textContent = error.message;
+  }
 }
 
 function slid(moved) {
@@ -117,9 +134,9 @@ function edited() {
 }
 
 async function check() {
-  const mine = ++asked, { path, utility, law, set } = fields();
+  const mine = ++asked, { path, utility, law, set } = fields(), staging = options(fields(), links);
   const [staged, found] = await Promise.all([
-    checker.ask({ ask: "stage", ...options(fields()) }), checker.ask({ ask: "check", path, utility, law, set })]);
+    checker.ask({ ask: "stage", ...staging }), checker.ask({ ask: "check", path, utility, law, set, files: staging.files })]);
   if (mine !== asked) return;
   refuse(staged.refused ?? found.refused);
   if (found.refused) {
@@ -150,7 +167,7 @@ function begin(values, title) {
 const name = ({ path, flows, utility }) => `${flows} over ${path}${utility.trim() ? `, PCC's utility ${utility.trim()}` : ""}`;
 
 async function play(run) {
-  const answer = await run.crew.run(options(run.fields), run.shown.width(), so_far => {
+  const answer = await run.crew.run(options(run.fields, links), run.shown.width(), so_far => {
     run.shown.draw(so_far.pictures);
     at("status").textContent = `${so_far.seconds.toFixed(1)} of ${so_far.of} s`;
   });
@@ -165,7 +182,7 @@ async function start() {
   const values = fields();
   clearTimeout(due);
   // A run in vain leaves the last one on the page.
-  const staged = await checker.ask({ ask: "stage", ...options(values) });
+  const staged = await checker.ask({ ask: "stage", ...options(values, links) });
   check();
   if (staged.refused) {
     refuse(staged.refused);
@@ -298,6 +315,14 @@ async function main() {
   at("known").onchange = () => {
     field("utility").value = at("known").value;
     showUtility();
+  };
+  at("trace").onchange = () => at("trace").files.length && take(at("trace").files[0]);
+  document.ondragover = event => event.preventDefault();
+  document.ondrop = event => {
+    // Text that is dragged into a field goes there.
+    if (!event.dataTransfer.files.length) return;
+    event.preventDefault();
+    take(event.dataTransfer.files[0]);
   };
   at("add").onclick = () => {
     const rows = readFlows(field("flows").value, Object.keys(kinds)) ?? [];

@@ -7,8 +7,23 @@ export const USUAL = {
 };
 export const NAMES = Object.keys(USUAL);
 
-/// As the simulator takes them.
-export const options = fields => ({ ...fields, then: fields.then.trim() ? [fields.then.trim()] : [] });
+/// As the simulator takes them, with those of the recorded links that they name.
+export function options(fields, recorded) {
+  const named = Object.entries(recorded).filter(([name]) => `${fields.path},${fields.then}`.includes(name));
+  return { ...fields, then: fields.then.trim() ? [fields.then.trim()] : [], files: Object.fromEntries(named) };
+}
+
+/// The largest recorded link that the page takes: ten minutes at 20 Mbit/s. `pcc-lab sim` takes 1 GB. Unit: bytes.
+const LARGEST = 8e6;
+
+/// A file as a recorded link: its name as a path's text may have it, the text of a path over it, and what people read of it. Recordings
+/// of mobile links need deep buffers.
+export async function recorded(file) {
+  const size = file.size < 1e6 ? `${Math.ceil(file.size / 1e3)} kB` : `${Math.ceil(file.size / 1e5) / 10} MB`;
+  if (file.size > LARGEST) throw new Error(`${file.name} has ${size}, and the page takes ${LARGEST / 1e6} MB: pcc-lab sim takes 1 GB`);
+  const name = file.name.replace(/[^\w.-]+/g, "-");
+  return { name, text: await file.text(), path: `trace=${name},rtt=30ms,buffer=1MB`, about: `${name}, ${size}, stays on this computer.` };
+}
 
 const KEPT = "kept.";
 

@@ -281,8 +281,18 @@ pub(crate) fn simulate(
         let usual = if laws.contains_key(written) { "fair" } else { written };
         read(named.get(written).map_or(usual, String::as_str))
     };
-    let play =
-        Play { path, then: &then, flows, read: &read_named, aim: aim.as_ref(), queue: Some(queue), ecn, policer, time };
+    let play = Play {
+        path,
+        files: &pcc_play::on_disk,
+        then: &then,
+        flows,
+        read: &read_named,
+        aim: aim.as_ref(),
+        queue: Some(queue),
+        ecn,
+        policer,
+        time,
+    };
     let staged = play.stage().map_err(|Refused { option, problem }| {
         let argument = if option == "time" { "duration_s" } else { option };
         refused(format!("{argument}: {problem}"))

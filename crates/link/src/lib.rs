@@ -41,4 +41,4 @@ pub use queue::{Ecn, Packet, Queue};
 pub use replay::Replay;
 pub use rng::Rng;
 pub use schedule::{Change, Rule, Schedule, Vary};
-pub use text::{KEYS, ParsePathError, duration};
+pub use text::{Files, KEYS, ParsePathError, duration, on_disk};

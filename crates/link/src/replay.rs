@@ -4,8 +4,6 @@ use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
 use pcc::units::{Bytes, Rate};
-use std::fs::File;
-use std::io::Read;
 use std::sync::Arc;
 
 /// The recorded speed of a link, again and again, in the format of mahimahi's traces. Each line is the millisecond at
@@ -35,14 +33,11 @@ const PACKET: Bytes = crate::conditions::PACKET;
 const LONGEST: u32 = 24 * 3600 * 1000;
 
 impl Replay {
-    /// Reads such a file; the error says which line is none.
-    pub(crate) fn read(file: &str) -> Result<Self, String> {
-        let mut text = String::new();
-        let read = File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
-        let length = read.map_err(|error| format!("could not read {file}: {error}"))?;
-        if length as u64 > LARGEST {
-            return Err(format!("{file} is larger than {}", Bytes::new(LARGEST)));
-        }
+    /// The most bytes of such a file: they are in memory at once.
+    pub(crate) const LARGEST: u64 = 1_000_000_000;
+
+    /// Reads the text of such a file; the error says which line is none.
+    pub(crate) fn read(file: &str, text: &str) -> Result<Self, String> {
         let steps = text.parse::<Steps>().map_err(|error| format!("{file}, {error}"))?;
         Ok(Self { file: file.into(), steps: steps.0.into() })
     }
@@ -68,9 +63,6 @@ impl fmt::Display for Replay {
         f.write_str(&self.file)
     }
 }
-
-/// The most that is read into memory at once.
-const LARGEST: u64 = 1 << 30;
 
 /// At least one.
 pub(crate) struct Steps(Vec<Step>);

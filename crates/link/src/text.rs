@@ -17,6 +17,8 @@ use core::str::FromStr;
 use core::time::Duration;
 use pcc::units::{Bytes, Rate};
 
+pub use file::{Files, on_disk};
+
 /// The parameters of a path: name, example, meaning. Each may carry `up.` or `down.` before its name and then holds
 /// for that direction only (`rtt` may not: its halves are the two delays).
 pub const KEYS: [(&str, &str, &str); 15] = [
@@ -154,12 +156,21 @@ impl FromStr for Path {
     /// the place of a preset is a file with parameters.
     /// Two equal keys are refused, since nobody could say which is meant.
     fn from_str(written: &str) -> Result<Self, Self::Err> {
-        let (mut up, mut down) = (Side::default(), Side::default());
+        Self::read(written, &on_disk)
+    }
+}
+
+impl Path {
+    /// The same where files are elsewhere than on a disk.
+    ///
+    /// Errors: as those of its `from_str`.
+    pub fn read(written: &str, files: Files<'_>) -> Result<Self, ParsePathError> {
+        let mut read = Reading { up: Side::default(), down: Side::default(), files };
         let mut given = Vec::new();
         for (place, item) in written.split(',').map(str::trim).enumerate() {
             if let Some(file) = item.strip_prefix('@').filter(|_| place == 0) {
-                for (key, value) in file::parameters(file).map_err(ParsePathError)? {
-                    set_in(&mut up, &mut down, &key, &value, &format!("{file}: {key}={value}"))?;
+                for (key, value) in file::parameters(file, files).map_err(ParsePathError)? {
+                    read.set(&key, &value, &format!("{file}: {key}={value}"))?;
                 }
                 continue;
             }
@@ -167,7 +178,7 @@ impl FromStr for Path {
                 let preset = preset(item).filter(|_| place == 0).ok_or_else(|| no_preset(item))?;
                 for item in preset.parameters.split(',') {
                     let (key, value) = item.split_once('=').unwrap_or((item, ""));
-                    set_in(&mut up, &mut down, key, value, item)?;
+                    read.set(key, value, item)?;
                 }
                 continue;
             };
@@ -176,8 +187,9 @@ impl FromStr for Path {
                 return Err(ParsePathError(format!("`{item}`: `{key}` is given twice; leave out one of the two")));
             }
             given.push(key);
-            set_in(&mut up, &mut down, key, value.trim(), item)?;
+            read.set(key, value.trim(), item)?;
         }
+        let Reading { up, down, .. } = read;
         let rtt = up.delay.saturating_add(down.delay);
         if !up.has_rate() && !down.has_rate() {
             return Err(ParsePathError::no_rate(""));
@@ -206,27 +218,37 @@ fn is_rule(key: &str) -> bool {
     ["at", "blackout", "vary"].contains(&key)
 }
 
-fn set_in(up: &mut Side, down: &mut Side, key: &str, value: &str, item: &str) -> Result<(), ParsePathError> {
-    if key == "rtt" {
-        let rtt = duration(value).map_err(|problem| ParsePathError::new(item, problem, key))?;
-        (up.delay, down.delay) = (rtt / 2, rtt - rtt / 2);
-        return Ok(());
+/// A path as far as it was read.
+struct Reading<'a> {
+    up: Side,
+    down: Side,
+    files: Files<'a>,
+}
+
+impl Reading<'_> {
+    fn set(&mut self, key: &str, value: &str, item: &str) -> Result<(), ParsePathError> {
+        let Self { up, down, files } = self;
+        if key == "rtt" {
+            let rtt = duration(value).map_err(|problem| ParsePathError::new(item, problem, key))?;
+            (up.delay, down.delay) = (rtt / 2, rtt - rtt / 2);
+            return Ok(());
+        }
+        let (sides, key): (&mut [&mut Side], _) = if let Some(key) = key.strip_prefix("up.") {
+            (&mut [up], key)
+        } else if let Some(key) = key.strip_prefix("down.") {
+            (&mut [down], key)
+        } else {
+            (&mut [up, down], key)
+        };
+        for side in sides {
+            side.set(key, value, files).map_err(|problem| ParsePathError::new(item, problem, key))?;
+        }
+        Ok(())
     }
-    let (sides, key): (&mut [&mut Side], _) = if let Some(key) = key.strip_prefix("up.") {
-        (&mut [up], key)
-    } else if let Some(key) = key.strip_prefix("down.") {
-        (&mut [down], key)
-    } else {
-        (&mut [up, down], key)
-    };
-    for side in sides {
-        side.set(key, value).map_err(|problem| ParsePathError::new(item, problem, key))?;
-    }
-    Ok(())
 }
 
 impl Side {
-    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+    fn set(&mut self, key: &str, value: &str, files: Files<'_>) -> Result<(), String> {
         match key {
             "rate" => self.rate = Some(rate(value)?),
             "delay" => self.delay = duration(value)?,
@@ -259,7 +281,7 @@ impl Side {
             }
             "blackout" => self.rules.push(blackout(value)?),
             "vary" => self.rules.push(vary(value)?),
-            "trace" => self.rules.push(Rule::Replay(Replay::read(value)?)),
+            "trace" => self.rules.push(Rule::Replay(Replay::read(value, &files(value, Replay::LARGEST)?)?)),
             "rtt" => return Err("both directions make one round trip; give each its delay".to_owned()),
             _ => {
                 let names: Vec<_> = KEYS.iter().map(|(name, ..)| *name).collect();

@@ -194,7 +194,7 @@ fn what_is_wrong_with_a_file_is_told_with_its_name() {
         assert!(error.contains(told) && (error.contains(&name) || text == "rtt=40ms"), "{error}");
     }
     std::fs::write(&file, "#".repeat(70_000)).unwrap();
-    assert!(format!("@{name}").parse::<Path>().unwrap_err().to_string().contains("64 KiB"));
+    assert!(format!("@{name}").parse::<Path>().unwrap_err().to_string().contains("larger than 64.0 kB"));
     assert!("@/no/such/file".parse::<Path>().unwrap_err().to_string().contains("/no/such/file"));
     assert!(format!("rate=1Mbit,@{name}").parse::<Path>().is_err(), "a file stands first");
 }

@@ -21,12 +21,13 @@ mod shard;
 mod told;
 
 pub use jobs::each_at_once;
+pub use pcc_link::on_disk;
 pub use shard::{ParseShardError, Shard};
 pub use told::Told;
 
 use core::time::Duration;
 use pcc::utility::Utility;
-use pcc_link::Path;
+use pcc_link::{Files, Path};
 use pcc_sim::{Cast, Control, Flow, Queue, ReadUtility, Scenario};
 use pcc_utility::{Aim, Choice};
 use std::fmt;
@@ -42,6 +43,8 @@ pub const LONGEST: Duration = Duration::from_secs(24 * 3600);
 pub struct Play<'a> {
     /// A preset or parameters, as [`Path`] reads them.
     pub path: &'a str,
+    /// The files that paths name; [`on_disk`] has those of this computer.
+    pub files: Files<'a>,
     /// The paths behind it.
     pub then: &'a [String],
     /// The senders, as [`Cast`] reads it.
@@ -127,9 +130,10 @@ impl Play<'_> {
     ///
     /// Errors: an option that cannot be read, or that does not fit the others.
     pub fn stage(&self) -> Result<Staged, Refused> {
-        let path = self.path.parse().map_err(|error| Refused::new("path", error))?;
-        let then =
-            |text: &String| text.parse::<Path>().map_err(|error| Refused::new("then", format!("{text}: {error}")));
+        let path = Path::read(self.path, self.files).map_err(|error| Refused::new("path", error))?;
+        let then = |text: &String| {
+            Path::read(text, self.files).map_err(|error| Refused::new("then", format!("{text}: {error}")))
+        };
         let beyond = self.then.iter().map(then).collect::<Result<Vec<_>, _>>()?;
         let queue = self.queue.map_or(Ok(Queue::default()), |name| {
             Queue::by_name(name).ok_or_else(|| {
@@ -189,6 +193,7 @@ mod tests {
 
     const CLEAN: Play<'static> = Play {
         path: "clean",
+        files: &on_disk,
         then: &[],
         flows: "pcc",
         read: &read,

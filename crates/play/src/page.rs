@@ -209,6 +209,7 @@ mod tests {
     fn losses_are_at_most_all_that_was_on_the_way() {
         let play = crate::Play {
             path: "clean",
+            files: &crate::on_disk,
             then: &[],
             flows: "pcc/loss-resilient cubic bbr reno",
             read: &crate::read,

@@ -96,6 +96,7 @@ mod tests {
         let told = ask(&mut playground, &json!({ "ask": "results" }));
         let play = pcc_play::Play {
             path: "rate=20Mbit,rtt=20ms,buffer=50KB,loss=1%",
+            files: &pcc_play::on_disk,
             then: &[],
             flows: "pcc cubic",
             read: &pcc_play::read,
@@ -134,10 +135,13 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_under_its_field() {
         let mut playground = Playground::default();
-        let good = json!({ "ask": "stage", "path": "clean", "flows": "pcc", "time": "3s", "seed": "1" });
+        let good = json!({ "ask": "stage", "path": "clean", "flows": "pcc", "time": "3s", "seed": "1", "files": { "no.trace": "hello" } });
         for (field, value, expected) in [
             ("path", "nowhere", "neither KEY=VALUE"),
             ("path", "rate=10Mbit,rtt=10ms,buffer=1KB", "buffer"),
+            ("path", "trace=other.trace,rtt=30ms", "no file `other.trace`"),
+            ("path", "trace=no.trace,rtt=30ms", "`hello` is no number of milliseconds"),
+            ("path", "@no.trace", "`hello` is not KEY=VALUE"),
             ("flows", "quick", "choose from pcc"),
             ("queue", "quick", "choose from droptail"),
             ("policer", "10Mbit", "10Mbit"),
@@ -162,6 +166,22 @@ mod tests {
         }
         let nothing = ask(&mut playground, &json!({ "ask": "results" }));
         assert_eq!(nothing["refused"]["problem"], "there is no run: stage one");
+    }
+
+    #[test]
+    fn a_recorded_link_is_one_that_the_page_was_given() {
+        let mut playground = Playground::default();
+        let mut question =
+            json!({ "ask": "stage", "path": "trace=a.trace,rtt=30ms", "flows": "pcc", "time": "3s", "seed": "1" });
+        question["files"] = json!({ "a.trace": "10\n20\n" });
+        assert_eq!(ask(&mut playground, &question)["seconds"], 3.0);
+        let told = ask(&mut playground, &json!({ "ask": "results" }));
+        assert!(told["json"].as_str().unwrap().contains("trace=a.trace"), "{told}");
+        (question["ask"], question["utility"]) = (json!("check"), json!("fair"));
+        for one in ["flows", "time", "seed"] {
+            question.as_object_mut().unwrap().remove(one);
+        }
+        assert_eq!(ask(&mut playground, &question)["traps"], json!([]));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A utility on a path, by computation: its words, its picture and its traps.
 
+use crate::files::{self, Given};
 use crate::run::aim;
 use pcc_link::Path;
 use pcc_play::findings;
@@ -17,6 +18,8 @@ pub(crate) struct Check {
     law: String,
     #[serde(default)]
     set: String,
+    #[serde(default)]
+    files: Given,
 }
 
 /// As `pcc-lab utility check` counts where nobody says otherwise.
@@ -26,7 +29,8 @@ const SENDERS: [u32; 4] = [1, 2, 5, 10];
 pub(crate) fn answer(check: &Check) -> Result<Value, Refused> {
     let fair = || Aim::new("fair", "fair", None, &[]).map_err(|error| Refused::new("utility", error));
     let aim = aim(&check.utility, &check.law, &check.set)?.map_or_else(fair, Ok)?;
-    let path: Path = check.path.trim().parse().map_err(|error| Refused::new("path", error))?;
+    let files = |name: &str, most| files::text(&check.files, name, most);
+    let path = Path::read(check.path.trim(), &files).map_err(|error| Refused::new("path", error))?;
     let bottleneck = findings::bottleneck(&path).map_err(|error| Refused::new("path", error))?;
     let charts = drawing::charts(&aim, bottleneck).map(|chart| json!({ "title": chart.title, "svg": chart.alone() }));
     let found = Findings::of(aim, bottleneck, &SENDERS);

@@ -1,5 +1,6 @@
 //! A run of senders over a path: in stretches, with pictures of all so far.
 
+use crate::files::{self, Given};
 use core::time::Duration;
 use pcc::utility::Utility;
 use pcc_chart::ink::Ground;
@@ -41,6 +42,9 @@ pub(crate) struct Options {
     law: String,
     #[serde(default)]
     set: String,
+    /// The recorded links that paths name.
+    #[serde(default)]
+    files: Given,
 }
 
 fn given(text: &str) -> Option<&str> {
@@ -108,6 +112,7 @@ impl Run {
             seed.map_err(|_| Refused::new("seed", format!("a seed is a whole number from 0 to {}", u64::MAX)))?;
         let play = Play {
             path: options.path.trim(),
+            files: &|name, most| files::text(&options.files, name, most),
             then: &options.then,
             flows: &options.flows,
             read: &read,

@@ -16,6 +16,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     let written = args.flows.as_deref().unwrap_or("pcc");
     let play = Play {
         path: what,
+        files: &pcc_play::on_disk,
         then: &args.then,
         flows: written,
         read: &pcc_play::read,

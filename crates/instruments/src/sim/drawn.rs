@@ -105,9 +105,19 @@ mod tests {
             let path = words[0].split(' ').nth(3).unwrap();
             assert!(words[2].ends_with("--time-limit 3s --seed 2"), "{command}");
             let time = Duration::from_secs(3);
-            let (then, read) = (&[], &pcc_play::read);
-            let play =
-                Play { path, then, flows: words[1], read, aim: None, queue: None, ecn: false, policer: None, time };
+            let (then, files, read) = (&[], &pcc_play::on_disk, &pcc_play::read);
+            let play = Play {
+                path,
+                files,
+                then,
+                flows: words[1],
+                read,
+                aim: None,
+                queue: None,
+                ecn: false,
+                policer: None,
+                time,
+            };
             let [one, other] = [play.stage().unwrap().seeded(2), drawn.scenario(2, sender).unwrap()]
                 .map(|scenario| format!("{:?}", pcc_sim::run(&scenario).unwrap()));
             assert!(one == other, "{command}");
