@@ -1,6 +1,5 @@
 use super::built_in::{BuiltIn, UtilityInfo};
-use super::function::Utility;
-use super::outlook::Outlook;
+use super::function::{Outlook, Utility};
 use super::parameter::Parameter;
 use crate::interval::Report;
 use crate::units::Rate;
