@@ -2,9 +2,7 @@
 
 SHELL := /bin/bash
 with_rust := .ci/with-rust
-# Three at a time once `lint` is through. What takes longest begins first; what downloads, or builds in a directory of its own, goes
-# beside the build of the tests, for whose directory the others wait.
-steps := format lint words tests s2n python_package kernel lab packages playground stranger vendor capi fuzz docs windows macos aarch64 wasm licences
+steps := $(shell .ci/run --steps)
 
 .PHONY: help demo figures test $(steps) build instruments site install install-lab deb rpm static static-aarch64 bench bench-peers busy soak kernel-soak mutants mutants-of-change clean
 
@@ -24,7 +22,7 @@ figures: instruments ## Measure every figure in the lab and write target/lab-rep
 	target/release/pcc-lab check || [ $$? = 1 ] || [ $$? = 3 ]
 
 test: ## Everything that continuous integration runs
-	@$(with_rust) .ci/steps $(steps)
+	@.ci/run
 
 $(steps):
 	@$(with_rust) .ci/steps $@

@@ -36,7 +36,7 @@ PCC_CALL pcc_num pcc_fair_utility(const struct pcc_program *program,
 	return pcc_defined(n_sub(n_sub(reward, cost), own));
 }
 
-/* utility/outlook.rs, Outlook */
+/* utility/function.rs, Outlook */
 struct pcc_outlook {
 	pcc_num capacity;
 	pcc_num lowest;

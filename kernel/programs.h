@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* The built-in utilities as programs; crates/core/src/utility/text has them as formulas. Written
+/* The built-in utilities as programs; crates/core/src/utility has them as formulas. Written
  * by `PCC_KERNEL_WRITE=1 cargo test -p pcc-kernel-c --test programs`.
  */
 #ifndef PCC_PROGRAMS_H

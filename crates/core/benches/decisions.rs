@@ -26,13 +26,14 @@ fn main() {
         return;
     }
     println!("{:<28}{:>11}{:>11}", "a decision for", "median", "fastest");
-    let fair = built_in().find(|about| about.name == "fair").expect("it is the default");
+    let text = |name| built_in().find(|about| about.name == name).expect("it is built in").text;
     for (name, written) in [
         ("fair", "fair"),
-        ("fair, written as a formula", fair.text),
+        ("fair, as its text", text("fair")),
         ("sqrt(x) - 100*x*q", "sqrt(x) - 100*x*q"),
         ("safe", "safe"),
         ("scavenger", "scavenger"),
+        ("scavenger, as its text", text("scavenger")),
     ] {
         let utility = parse(written).expect("it is a utility");
         let mut micros: Vec<f64> = (0..TURNS).map(|_| micros_a_pair(&*utility)).collect();

@@ -23,7 +23,6 @@
 #![forbid(unsafe_code)]
 
 mod bursts;
-mod constants;
 pub mod control;
 pub mod interval;
 pub mod monitor;
@@ -43,7 +42,4 @@ mod way_back;
 pub use crate::path_memory::PathMemory;
 pub use crate::pcc::{Config, Pcc};
 #[doc(hidden)]
-pub use crate::{
-    constants::shared_constants,
-    shared::{SharedConstant, SharedValue},
-};
+pub use crate::shared::{SharedConstant, SharedValue, shared_constants};

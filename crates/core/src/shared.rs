@@ -1,4 +1,4 @@
-//! A constant that the kernel's C has too; a module lists its own.
+//! Constants that the kernel's C has too; a module lists its own, and `kernel/constants.h` is written from all lists.
 
 use core::time::Duration;
 
@@ -40,6 +40,19 @@ impl From<Duration> for SharedValue {
     fn from(time: Duration) -> Self {
         Self::Time(time)
     }
+}
+
+/// The constants of all modules, file by file.
+pub fn shared_constants() -> Vec<SharedConstant> {
+    [
+        crate::interval::shared(),
+        crate::monitor::shared(),
+        crate::rtt::shared(),
+        crate::pcc::shared(),
+        crate::control::shared(),
+        crate::utility::shared(),
+    ]
+    .concat()
 }
 
 /// `shared_with_c!("LEVEL_" [child] MANY, NOISY, FIRST = EXPRESSION)` is a function `shared`: the constants of this module under

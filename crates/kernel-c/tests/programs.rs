@@ -61,7 +61,7 @@ fn header() -> String {
     let loads = loads.fold(0_u32, |loads, (place, _)| loads | 1 << place);
     let (length, panic_loss) = (fair.ops().len(), fair.panic_loss());
     let mut text = "/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */\n\
-        /* The built-in utilities as programs; crates/core/src/utility/text has them as formulas. Written\n \
+        /* The built-in utilities as programs; crates/core/src/utility has them as formulas. Written\n \
         * by `PCC_KERNEL_WRITE=1 cargo test -p pcc-kernel-c --test programs`.\n */\n\
         #ifndef PCC_PROGRAMS_H\n#define PCC_PROGRAMS_H\n\n#include \"program.h\"\n\n\
         #define PCC_UTILITY_FAIR { \\\n"

@@ -96,13 +96,7 @@ pub fn build(cache: &Path, source: Option<&Path>, tell: &mut dyn FnMut(&str)) ->
     }
     check_space(cache)?;
 
-    let work = cache.join("build");
-    let log = cache.join("build.log");
-    if work.exists() {
-        fs::remove_dir_all(&work).map_err(io_error("clear", &work))?;
-    }
-    fs::create_dir_all(&work).map_err(io_error("create", &work))?;
-    File::create(&log).map_err(io_error("create", &log))?;
+    let (work, log) = place_to_build(cache)?;
     let build = Build { source: &source, work: &work, log: &log };
     let built = build.prepare(tell).and_then(|(tree, release)| {
         // A kernel that an earlier version of this program built is the same one.
@@ -110,34 +104,45 @@ pub fn build(cache: &Path, source: Option<&Path>, tell: &mut dyn FnMut(&str)) ->
         build.keep_headers(&tree, &headers)?;
         Ok((binary, release))
     });
-    let (binary, release) = match built {
-        Ok(built) => built,
-        Err(error) => {
-            // Two gigabytes of objects help nobody; the log stays.
-            let _ = fs::remove_dir_all(&work);
-            return Err(error);
-        }
-    };
+    let (binary, release) = built.inspect_err(|_| {
+        // Two gigabytes of objects help nobody; the log stays.
+        let _ = fs::remove_dir_all(&work);
+    })?;
     if let (None, Some(kernel)) = (&binary, there) {
         fs::remove_dir_all(&work).map_err(io_error("clear", &work))?;
         tell(&format!("Linux {release} was there already, and is ready for modules: {}", kernel.path.display()));
         return Ok(kernel);
     }
-    let binary = binary.unwrap_or_default();
-    let partial = path.with_extension("new");
-    fs::copy(&binary, &partial).map_err(io_error("copy the kernel to", &partial))?;
-    fs::rename(&partial, &path).map_err(io_error("move the kernel to", &path))?;
-    fs::remove_dir_all(&work).map_err(io_error("clear", &work))?;
     let kernel = Kernel { path, release, identity, recipe: recipe() };
+    keep(cache, &kernel, &binary.unwrap_or_default())?;
+    fs::remove_dir_all(&work).map_err(io_error("clear", &work))?;
+    tell(&format!("Linux {} is ready: {}", kernel.release, kernel.path.display()));
+    Ok(kernel)
+}
+
+/// An empty directory to build in, and an empty log.
+fn place_to_build(cache: &Path) -> Result<(PathBuf, PathBuf), KernelError> {
+    let (work, log) = (cache.join("build"), cache.join("build.log"));
+    if work.exists() {
+        fs::remove_dir_all(&work).map_err(io_error("clear", &work))?;
+    }
+    fs::create_dir_all(&work).map_err(io_error("create", &work))?;
+    File::create(&log).map_err(io_error("create", &log))?;
+    Ok((work, log))
+}
+
+/// Keeps the binary that was built, and makes the kernel the one that [`find`] finds.
+fn keep(cache: &Path, kernel: &Kernel, binary: &Path) -> Result<(), KernelError> {
+    let partial = kernel.path.with_extension("new");
+    fs::copy(binary, &partial).map_err(io_error("copy the kernel to", &partial))?;
+    fs::rename(&partial, &kernel.path).map_err(io_error("move the kernel to", &kernel.path))?;
     let index = cache.join("kernel.json");
-    let text = serde_json::to_vec_pretty(&kernel).map_err(|error| KernelError::Io {
+    let text = serde_json::to_vec_pretty(kernel).map_err(|error| KernelError::Io {
         what: "describe the kernel in",
         path: index.clone(),
         error: error.into(),
     })?;
-    fs::write(&index, text).map_err(io_error("write", &index))?;
-    tell(&format!("Linux {} is ready: {}", kernel.release, kernel.path.display()));
-    Ok(kernel)
+    fs::write(&index, text).map_err(io_error("write", &index))
 }
 
 /// Hash of what this program adds to the source.

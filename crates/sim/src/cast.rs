@@ -113,31 +113,7 @@ fn group(word: &str, read: ReadUtility<'_>, own: &[Entrant]) -> Result<Vec<Flow>
         }
         None => (name, 1),
     };
-    let (name, is_call) = name.strip_suffix("+media").map_or((name, false), |name| (name, true));
-    let (name, is_paced) = name.strip_suffix("+paced").map_or((name, false), |name| (name, true));
-    let (name, utility) = name.split_once('/').map_or((name, None), |(name, utility)| (name, Some(utility)));
-    // A call is PCC's unless another sender is named.
-    let (name, is_call) = if name == "media" { ("pcc", true) } else { (name, is_call) };
-    let named = own.iter().find(|entrant| entrant.name() == name).map(|entrant| entrant.flow().clone());
-    let mut flow = named.or_else(|| Control::by_name(name).map(Flow::of)).ok_or_else(|| {
-        let known: Vec<_> = own.iter().map(Entrant::name).chain(Control::NAMES).collect();
-        format!("nobody is called `{name}`: choose from {}, or write a rate like 20Mbit", known.join(", "))
-    })?;
-    if let Control::Fixed(rate) = flow.control
-        && !(SLOWEST..=FASTEST).contains(&rate.mbit())
-    {
-        return Err("a sender is no slower and no faster than a link: write a rate between 1kbit and 1Tbit".into());
-    }
-    flow.paced |= is_paced;
-    if is_call {
-        flow.source = Source::Media;
-    }
-    if let Some(utility) = utility {
-        if flow.control != Control::Pcc {
-            return Err("only pcc has a utility".into());
-        }
-        flow.config.utility = read(utility)?;
-    }
+    let mut flow = sender(name, read, own)?;
     let mut stagger = Duration::ZERO;
     while let Some(part) = parts.next() {
         if stands_alone(&mut flow, part) {
@@ -163,6 +139,36 @@ fn group(word: &str, read: ReadUtility<'_>, own: &[Entrant]) -> Result<Vec<Flow>
         }
         _ => Ok(flows),
     }
+}
+
+/// The flow of a sender, like `pcc/UTILITY+paced+media`: a word without its number and its settings.
+fn sender(name: &str, read: ReadUtility<'_>, own: &[Entrant]) -> Result<Flow, String> {
+    let (name, is_call) = name.strip_suffix("+media").map_or((name, false), |name| (name, true));
+    let (name, is_paced) = name.strip_suffix("+paced").map_or((name, false), |name| (name, true));
+    let (name, utility) = name.split_once('/').map_or((name, None), |(name, utility)| (name, Some(utility)));
+    // A call is PCC's unless another sender is named.
+    let (name, is_call) = if name == "media" { ("pcc", true) } else { (name, is_call) };
+    let named = own.iter().find(|entrant| entrant.name() == name).map(|entrant| entrant.flow().clone());
+    let mut flow = named.or_else(|| Control::by_name(name).map(Flow::of)).ok_or_else(|| {
+        let known: Vec<_> = own.iter().map(Entrant::name).chain(Control::NAMES).collect();
+        format!("nobody is called `{name}`: choose from {}, or write a rate like 20Mbit", known.join(", "))
+    })?;
+    if let Control::Fixed(rate) = flow.control
+        && !(SLOWEST..=FASTEST).contains(&rate.mbit())
+    {
+        return Err("a sender is no slower and no faster than a link: write a rate between 1kbit and 1Tbit".into());
+    }
+    flow.paced |= is_paced;
+    if is_call {
+        flow.source = Source::Media;
+    }
+    if let Some(utility) = utility {
+        if flow.control != Control::Pcc {
+            return Err("only pcc has a utility".into());
+        }
+        flow.config.utility = read(utility)?;
+    }
+    Ok(flow)
 }
 
 /// Settings without a value; false if it is none of them.

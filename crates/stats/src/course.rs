@@ -1,6 +1,5 @@
-//! Figures of merit of senders over time: the lab and the simulator judge by the same ones.
+//! Figures of merit of senders, at a moment and over time: the lab and the simulator judge by the same ones.
 
-use crate::jain::jain;
 use crate::mean::{deviation, mean};
 
 /// A sender has its part if its rate is off by no more than this share of the part.
@@ -36,6 +35,12 @@ pub fn recovered(rates: impl IntoIterator<Item = f64>, usual: f64) -> Option<usi
 /// The larger of two rates over the smaller, at most 1000.
 pub fn imbalance(one: f64, other: f64) -> f64 {
     (one.max(other) / one.min(other)).min(STARVED)
+}
+
+/// Jain's index of shares: 1 where all are equal, 1/n where one has everything. None where nobody has anything.
+pub fn jain(shares: &[f64]) -> Option<f64> {
+    let (sum, squares) = shares.iter().fold((0.0, 0.0), |(sum, squares), share| (sum + share, squares + share * share));
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
 /// Mean of Jain's index over windows, each with the rates of all in it. Windows in which nobody has anything do not count; none
@@ -77,6 +82,14 @@ mod tests {
     fn an_imbalance_has_no_direction_and_an_end() {
         assert_eq!((imbalance(2.0, 6.0), imbalance(6.0, 2.0)), (3.0, 3.0));
         assert_eq!(imbalance(0.0, 6.0), 1000.0);
+    }
+
+    #[test]
+    fn equal_shares_have_one_and_one_of_four_a_quarter() {
+        assert_eq!(jain(&[2.0, 2.0, 2.0]), Some(1.0));
+        assert_eq!(jain(&[0.0, 5.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!(jain(&[0.0, 0.0]), None);
+        assert_eq!(jain(&[]), None);
     }
 
     #[test]

@@ -5,14 +5,10 @@
 
 mod confidence;
 mod course;
-mod jain;
 mod mean;
 mod quantile;
-mod spread;
 
 pub use confidence::ConfidenceInterval;
-pub use course::{converged, imbalance, jain_over, recovered, unsteadiness};
-pub use jain::jain;
+pub use course::{converged, imbalance, jain, jain_over, recovered, unsteadiness};
 pub use mean::{Mean, deviation, mean};
-pub use quantile::{quantile, quantile_of};
-pub use spread::Spread;
+pub use quantile::{Spread, quantile, quantile_of};

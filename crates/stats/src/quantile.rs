@@ -1,4 +1,6 @@
-//! Quantiles of a sample.
+//! Quantiles of a sample, and its spread.
+
+use serde::Serialize;
 
 /// The value below which the share `quantile` of all lies: linear between the two samples next to rank `quantile` (n - 1), as R's
 /// type 7 and NumPy do. `sorted` ascends. None of none.
@@ -14,6 +16,33 @@ pub fn quantile(mut values: Vec<f64>, quantile: f64) -> Option<f64> {
     quantile_of(&values, quantile)
 }
 
+/// Minimum, median, 95th percentile and maximum of some samples.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// The smallest.
+    pub min: f64,
+    /// Half of them are below.
+    pub median: f64,
+    /// 95 of 100 are below.
+    pub p95: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Spread {
+    /// The spread of these samples; `None` if there are none. Samples that are not finite are left out.
+    pub fn of(samples: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut sorted: Vec<f64> = samples.into_iter().filter(|sample| sample.is_finite()).collect();
+        sorted.sort_by(f64::total_cmp);
+        Some(Self {
+            min: *sorted.first()?,
+            median: quantile_of(&sorted, 0.5)?,
+            p95: quantile_of(&sorted, 0.95)?,
+            max: *sorted.last()?,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -23,5 +52,22 @@ mod tests {
         assert_eq!(quantile(vec![3.0, 1.0, 2.0], 0.5), Some(2.0));
         assert_eq!(quantile(vec![1.0, 2.0], 0.5), Some(1.5));
         assert_eq!(quantile(vec![], 0.5), None);
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_the_middle_two() {
+        let spread = Spread::of([4.0, 1.0, 3.0, 2.0]).unwrap();
+        assert_eq!((spread.min, spread.median, spread.max), (1.0, 2.5, 4.0));
+    }
+
+    #[test]
+    fn the_95th_percentile_of_0_to_100_is_95() {
+        assert_eq!(Spread::of((0..=100).map(f64::from)).unwrap().p95, 95.0);
+    }
+
+    #[test]
+    fn nothing_has_no_spread() {
+        assert_eq!(Spread::of([]), None);
+        assert_eq!(Spread::of([f64::NAN]), None);
     }
 }

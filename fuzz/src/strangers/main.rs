@@ -153,7 +153,11 @@ const PARSERS: &[(Parser, &[u8])] = &[
     ),
     (texts::path, b"rate=10Mbit,rtt=20ms,buffer=2bdp,queue=pie,loss=ge/0.1%/25%/0%/100%,down.jitter=2ms,vary=5s:rate=10Mbit..100Mbit"),
     (texts::trace, b"0\n3 # ms\n3\n7"),
-    (texts::utility, include_bytes!("../../../crates/core/src/utility/text/interactive.utility")),
+    (
+        texts::utility,
+        b"# Goodput by delay.\nlet cap = 5%;\nlet panic_loss = 3*cap;\nlet worth = T*sigmoid(-100*(L - cap)) - x*L;\n\
+          worth/if(known(rtt), max(rtt, 1us), 100ms)",
+    ),
     (texts::program, b"pcc-utility/1 panic_loss=0.5 x set0 get0 0.9 pow x L mul sub"),
     (texts::law, b"allegro,paper,epsilon_max=0.1,interval_rtts=1..2"),
     (texts::quantities, b"1.5Mbit"),

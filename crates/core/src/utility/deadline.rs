@@ -73,6 +73,26 @@ impl Utility for Deadline {
     }
 }
 
+/// The same in the language of `docs/utility.md`.
+const TEXT: &str = "\
+# deadline: proteus that slows down before the RTT reaches a ceiling.
+let ceiling = 120ms;
+let comfort = 80ms;
+let w = 10;
+let d = 500;
+let jitter = 1ms;
+let t = 0.9;
+let b = 900;
+let c = 11.35;
+let trend = g*duration > residual;
+let growth_that_counts = if(trend, max(0, g), 0);
+let deviation_that_counts = if(sigma >= jitter or trend, sigma, 0);
+let comfortable = min(max(comfort, rtt_base + 10ms), 0.95*ceiling);
+let near = clamp((rtt + 2*sigma - comfortable)/(ceiling - comfortable), 0, 2);
+let v = if(known(near), near, 2);
+x^t - b*x*growth_that_counts - c*x*L - w*x*v^2 - d*x*deviation_that_counts
+";
+
 impl BuiltIn for Deadline {
     const INFO: UtilityInfo = UtilityInfo {
         name: "deadline",
@@ -86,7 +106,7 @@ impl BuiltIn for Deadline {
             "on a path whose own RTT reaches the ceiling it never sends faster than its lowest rate",
             "a law that only lowers the rate needs several round trips to get below the ceiling again",
         ],
-        text: include_str!("text/deadline.utility"),
+        text: TEXT,
     };
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {

@@ -1,6 +1,5 @@
 use super::built_in::{BuiltIn, UtilityInfo};
-use super::function::Utility;
-use super::outlook::Outlook;
+use super::function::{Outlook, Utility};
 use super::parameter::Parameter;
 use crate::interval::Report;
 use crate::units::Rate;
@@ -101,6 +100,19 @@ impl Utility for Fair {
     }
 }
 
+/// The same in the language of `docs/utility.md`.
+const TEXT: &str = "\
+# fair: high goodput and a short queue, in equal shares.
+let level = 0.006;
+let loss_price = 0.1;
+let loss_cap = 5%;
+let sureness = 1000;
+let queue = if(known(rtt_least) and known(rtt_base), max(0, rtt_least - rtt_base), 0);
+let beyond = max(0, L - marks - if(known(E), 0, loss_cap));
+let ours = if(known(E), E, beyond);
+2*level*sqrt(x) - x*(queue + loss_price*(marks + beyond)) - sureness*level*ours
+";
+
 impl BuiltIn for Fair {
     const INFO: UtilityInfo = UtilityInfo {
         name: "fair",
@@ -112,7 +124,7 @@ impl BuiltIn for Fair {
             "it wants a law that foresees the queue: ascent, which it has if no other is chosen",
             "of losses, the law alone knows whose they are; until then those beyond the cap are ours",
         ],
-        text: include_str!("text/fair.utility"),
+        text: TEXT,
     };
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {

@@ -41,6 +41,21 @@ impl Utility for Hybrid {
     }
 }
 
+/// The same in the language of `docs/utility.md`.
+const TEXT: &str = "\
+# hybrid: proteus up to the rate that is needed, scavenger beyond (SIGCOMM 2020, hybrid).
+let needed = 20Mbit;
+let t = 0.9;
+let b = 900;
+let c = 11.35;
+let d = 1500;
+let jitter = 1ms;
+let trend = g*duration > residual;
+let growth_that_counts = if(trend, max(0, g), 0);
+let deviation_that_counts = if(x >= needed and (sigma >= jitter or trend), sigma, 0);
+x^t - b*x*growth_that_counts - c*x*L - d*x*deviation_that_counts
+";
+
 impl BuiltIn for Hybrid {
     const INFO: UtilityInfo = UtilityInfo {
         name: "hybrid",
@@ -52,7 +67,7 @@ impl BuiltIn for Hybrid {
             "it drops at the needed rate whenever the RTT varies: no theorem holds across that step",
             "beyond the needed rate it has the scavenger's traps",
         ],
-        text: include_str!("text/hybrid.utility"),
+        text: TEXT,
     };
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {

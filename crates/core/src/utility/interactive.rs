@@ -46,6 +46,20 @@ impl Utility for Interactive {
     }
 }
 
+/// The same in the language of `docs/utility.md`.
+const TEXT: &str = "\
+# interactive: goodput against delay, for paths with fair queueing (NSDI 2015, section 4.4.1).
+let steepness = 100;
+let loss_cap = 5%;
+let panic_loss = 3*loss_cap;
+let mean = if(known(rtt), max(rtt, 1us), 100ms);
+let half = g*duration/2;
+let begin = max(mean - half, mean/10);
+let end = max(mean + half, mean/10);
+let worth = T*sigmoid(-steepness*(L - loss_cap))*begin/end - x*L;
+worth/if(worth > 0, mean, 100ms)
+";
+
 impl BuiltIn for Interactive {
     const INFO: UtilityInfo = UtilityInfo {
         name: "interactive",
@@ -54,7 +68,7 @@ impl BuiltIn for Interactive {
         unit: "Mbit/s per s",
         source: "NSDI 2015, section 4.4.1, with the deviations that its documentation names",
         traps: &["no theorem says that such senders share a queue fairly: for fair queueing only"],
-        text: include_str!("text/interactive.utility"),
+        text: TEXT,
     };
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {

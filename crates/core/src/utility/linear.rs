@@ -19,6 +19,12 @@ impl Utility for Linear {
     }
 }
 
+/// The same in the language of `docs/utility.md`.
+const TEXT: &str = "\
+# linear: goodput minus what was lost (NSDI 2015, section 2.2, the paper's first step).
+T - x*L
+";
+
 impl BuiltIn for Linear {
     const INFO: UtilityInfo = UtilityInfo {
         name: "linear",
@@ -27,7 +33,7 @@ impl BuiltIn for Linear {
         unit: "Mbit/s",
         source: "NSDI 2015, section 2.2, the paper's first step",
         traps: &["n senders on one queue settle at a loss of (n - 2)/(2(n - 1)): 25 % with three, 44 % with ten"],
-        text: include_str!("text/linear.utility"),
+        text: TEXT,
     };
 }
 

@@ -25,6 +25,13 @@ impl Utility for LossResilient {
     }
 }
 
+/// The same in the language of `docs/utility.md`.
+const TEXT: &str = "\
+# loss-resilient: whatever arrives is worth sending; for paths with fair queueing only (NSDI 2015, section 4.4.2).
+let panic_loss = 1;
+T*(1 - L)
+";
+
 impl BuiltIn for LossResilient {
     const INFO: UtilityInfo = UtilityInfo {
         name: "loss-resilient",
@@ -36,7 +43,7 @@ impl BuiltIn for LossResilient {
             "without fair queueing three or more of them raise their rates without bound: congestion collapse",
             "no loss makes it back off: `pcc` sends with it only below a --limit",
         ],
-        text: include_str!("text/loss-resilient.utility"),
+        text: TEXT,
     };
 }
 

@@ -39,6 +39,16 @@ impl Utility for Proteus {
     }
 }
 
+/// The same in the language of `docs/utility.md`.
+const TEXT: &str = "\
+# proteus: vivace that ignores growth within the RTT's noise (SIGCOMM 2020, primary).
+let t = 0.9;
+let b = 900;
+let c = 11.35;
+let growth_that_counts = if(g*duration > residual, max(0, g), 0);
+x^t - b*x*growth_that_counts - c*x*L
+";
+
 impl BuiltIn for Proteus {
     const INFO: UtilityInfo = UtilityInfo {
         name: "proteus",
@@ -50,7 +60,7 @@ impl BuiltIn for Proteus {
             "the random loss it bears falls with the rate, as with vivace",
             "a queue that stands still costs nothing",
         ],
-        text: include_str!("text/proteus.utility"),
+        text: TEXT,
     };
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {

@@ -30,6 +30,17 @@ impl Utility for RateLimiter {
     }
 }
 
+/// The same in the language of `docs/utility.md`.
+const TEXT: &str = "\
+# rate-limiter: proteus that wants a given rate and no more (the authors' code of SIGCOMM 2020).
+let limit = 20Mbit;
+let t = 0.9;
+let b = 900;
+let c = 11.35;
+let growth_that_counts = if(g*duration > residual, max(0, g), 0);
+x^t - b*x*growth_that_counts - c*x*L - t*limit^(t - 1)*x
+";
+
 impl BuiltIn for RateLimiter {
     const INFO: UtilityInfo = UtilityInfo {
         name: "rate-limiter",
@@ -41,7 +52,7 @@ impl BuiltIn for RateLimiter {
             "soft: within 10 % of the limit it differs by less than a thousandth, so noise decides there; --limit is exact",
             "on a shared path it bears less loss than proteus, the less the nearer it is to its limit",
         ],
-        text: include_str!("text/rate-limiter.utility"),
+        text: TEXT,
     };
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {

@@ -43,6 +43,15 @@ impl Utility for Safe {
     }
 }
 
+/// The same in the language of `docs/utility.md`.
+const TEXT: &str = "\
+# safe: full reward for goodput below 5 % loss, none above (NSDI 2015, section 2.2).
+let steepness = 100;
+let loss_cap = 5%;
+let panic_loss = 3*loss_cap;
+T*sigmoid(-steepness*(L - loss_cap)) - x*L
+";
+
 impl BuiltIn for Safe {
     const INFO: UtilityInfo = UtilityInfo {
         name: "safe",
@@ -54,7 +63,7 @@ impl BuiltIn for Safe {
             "it knows nothing of queues: a deep buffer fills, if the law lets it",
             "with more than 46 senders on one queue there may be more than one stable state: set steepness to 2.2 times their number",
         ],
-        text: include_str!("text/safe.utility"),
+        text: TEXT,
     };
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {

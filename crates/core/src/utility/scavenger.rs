@@ -56,6 +56,20 @@ impl Utility for Scavenger {
     }
 }
 
+/// The same in the language of `docs/utility.md`.
+const TEXT: &str = "\
+# scavenger: proteus that yields where the RTT varies (SIGCOMM 2020, scavenger).
+let t = 0.9;
+let b = 900;
+let c = 11.35;
+let d = 15000;
+let jitter = 0.1ms;
+let trend = g*duration > residual;
+let growth_that_counts = if(trend, max(0, g), 0);
+let deviation_that_counts = if(sigma >= jitter or trend, sigma, 0);
+x^t - b*x*growth_that_counts - c*x*L - d*x*deviation_that_counts
+";
+
 impl BuiltIn for Scavenger {
     const INFO: UtilityInfo = UtilityInfo {
         name: "scavenger",
@@ -68,7 +82,7 @@ impl BuiltIn for Scavenger {
             "with a law that does not foresee the queue (vivace) d=1500,jitter=1ms, as in the authors' code, uses more of a path",
             "several of them need not share fairly: no theorem covers the deviation",
         ],
-        text: include_str!("text/scavenger.utility"),
+        text: TEXT,
     };
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {

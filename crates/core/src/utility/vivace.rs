@@ -46,6 +46,15 @@ impl Utility for Vivace {
     }
 }
 
+/// The same in the language of `docs/utility.md`.
+const TEXT: &str = "\
+# vivace: throughput with diminishing returns, less growth of the RTT and loss (NSDI 2018, section 3.1).
+let t = 0.9;
+let b = 900;
+let c = 11.35;
+x^t - b*x*max(0, g) - c*x*L
+";
+
 impl BuiltIn for Vivace {
     const INFO: UtilityInfo = UtilityInfo {
         name: "vivace",
@@ -58,7 +67,7 @@ impl BuiltIn for Vivace {
             "growth is a switch, not a weight: 1 % of it costs nine times the rate, so noise that passes for growth decides",
             "a queue that stands still costs nothing: beside CUBIC it competes like a loss-based sender, or yields",
         ],
-        text: include_str!("text/vivace.utility"),
+        text: TEXT,
     };
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {

@@ -33,6 +33,14 @@ impl Utility for VivaceLoss {
     }
 }
 
+/// The same in the language of `docs/utility.md`.
+const TEXT: &str = "\
+# vivace-loss: vivace without a price for queues (NSDI 2018, section 3.1, b = 0).
+let t = 0.9;
+let c = 11.35;
+x^t - c*x*L
+";
+
 impl BuiltIn for VivaceLoss {
     const INFO: UtilityInfo = UtilityInfo {
         name: "vivace-loss",
@@ -44,7 +52,7 @@ impl BuiltIn for VivaceLoss {
             "it fills any buffer: only loss stops it",
             "the random loss it bears falls with the rate, as with vivace, and n senders lose nearly as much: 4.8 % with 100",
         ],
-        text: include_str!("text/vivace-loss.utility"),
+        text: TEXT,
     };
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {

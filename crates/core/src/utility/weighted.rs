@@ -32,6 +32,14 @@ impl Utility for Weighted {
     }
 }
 
+/// The same in the language of `docs/utility.md`.
+const TEXT: &str = "\
+# weighted: takes its share of a link whose senders all have one (NSDI 2018, section 3.3).
+let share = 0.5;
+# Where nothing arrives the loss would cost without bound: a millionth counts as arrived.
+x - x/share*(1/max(1 - L, 1e-6) - 1)
+";
+
 impl BuiltIn for Weighted {
     const INFO: UtilityInfo = UtilityInfo {
         name: "weighted",
@@ -43,7 +51,7 @@ impl BuiltIn for Weighted {
             "shares hold among senders that all use it, and sum to one; a share without the others' is only a tolerance",
             "proportional to x: alone it fills the path up to a random loss of share/(1 + share), and stops above",
         ],
-        text: include_str!("text/weighted.utility"),
+        text: TEXT,
     };
 
     fn parameters(&mut self) -> Vec<Parameter<'_>> {

@@ -89,23 +89,30 @@ pub(super) fn flow_of(name: &str, dir: &Path) -> Result<FlowSpec, String> {
         Some((base, utility)) => (base, Some(utility.to_owned())),
         None => (base, None),
     };
+    let flow = FlowSpec { algorithm: base.to_owned(), connections, paced, utility, law, ..FlowSpec::default() };
+    check(name, &flow).map(|()| flow)
+}
+
+/// Errors: there is no such algorithm, or it does not have what `name` wants of it.
+fn check(name: &str, flow: &FlowSpec) -> Result<(), String> {
+    let base = flow.algorithm.as_str();
     let is_quic = QUIC_ALGORITHMS.contains(&base);
     let modules = [MODULE_ALGORITHM, BPF_ALGORITHM];
     if !is_quic && !KERNEL_ALGORITHMS.contains(&base) && !modules.contains(&base) && base != APP {
         let known = [&QUIC_ALGORITHMS[..], &KERNEL_ALGORITHMS[..], &modules].concat().join(", ");
         return Err(format!("unknown algorithm `{base}`: choose from {known}"));
     }
-    if (is_quic || base == APP) && (paced || connections > 1) {
+    if (is_quic || base == APP) && (flow.paced || flow.connections > 1) {
         return Err(format!("`{name}`: only kernel TCP can be paced or bundled by the lab"));
     }
-    if let Some(utility) = &utility {
+    if let Some(utility) = &flow.utility {
         match base {
             "quic:pcc" => drop(pcc::utility::parse(utility).map_err(|error| format!("`{name}`: {error}"))?),
             _ if modules.contains(&base) => drop(listing(utility).map_err(|error| format!("`{name}`: {error}"))?),
             _ => return Err(format!("`{name}`: only pcc and quic:pcc have a utility")),
         }
     }
-    if let Some(law) = &law {
+    if let Some(law) = &flow.law {
         match base {
             "quic:pcc" => {
                 law.parse::<Law>().map_err(|error| format!("`{name}`: {error}"))?;
@@ -113,7 +120,7 @@ pub(super) fn flow_of(name: &str, dir: &Path) -> Result<FlowSpec, String> {
             _ => return Err(format!("`{name}`: only quic:pcc has a choice of control laws; the kernel has Ascent")),
         }
     }
-    Ok(FlowSpec { algorithm: base.to_owned(), connections, paced, utility, law, ..FlowSpec::default() })
+    Ok(())
 }
 
 /// A utility as the kernel module reads it: one of the built-in ones by name, or a formula.
