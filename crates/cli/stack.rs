@@ -29,9 +29,28 @@ const STACK: [&str; 19] = [
 ];
 
 /// Commands that are not `pcc perf`, and what only they or PCC use: files and directories.
-pub(crate) const APART: [&str; 18] = [
-    "choice", "display", "doctor", "emulate", "get", "kernel", "marks", "moved", "put", "relay", "remote", "send",
-    "serve", "session", "shell", "ssh", "telling", "utility",
+pub(crate) const APART: [&str; 21] = [
+    "choice",
+    "display",
+    "doctor",
+    "emulate",
+    "errand",
+    "far_terminal",
+    "get",
+    "kernel",
+    "marks",
+    "moved",
+    "passed",
+    "put",
+    "relay",
+    "remote",
+    "send",
+    "serve",
+    "session",
+    "shell",
+    "ssh",
+    "telling",
+    "utility",
 ];
 
 /// The part of the common ground that PCC alone uses.

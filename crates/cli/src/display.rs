@@ -1,10 +1,11 @@
 //! The user's view of a transfer: a bar, messages, lines of JSON, or nothing but errors.
 
+use crate::far_terminal::FarTerminal;
 use crate::say::{self, say};
 use crate::{advice, crossed};
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pcc_files::progress::{LimitedBy, Moment, Progress};
 use pcc_files::{Missing, Source, Started, Watch};
 use pcc_net::shown;
@@ -17,6 +18,9 @@ const TICKS_A_LINE: u32 = 4;
 
 /// Ticks between two lines for people where no bar can move, as in the log of a service: ten seconds.
 const TICKS_A_REPORT: u32 = 40;
+
+/// Times a second that a bar on another computer is drawn at most.
+const FRAMES: u8 = 4;
 
 /// Messages about entries that are missing; the rest is counted.
 const MOST_MESSAGES: u64 = 100;
@@ -49,6 +53,15 @@ impl Display {
         let people = |text: &str| say(format_args!("pcc: {text}"));
         let bar = (!style.quiet && !style.json && std::io::stderr().is_terminal()).then(bar);
         Self { bar, ..Self::to(style, Box::new(say::object), Box::new(people)) }
+    }
+
+    /// The same, shown on a terminal of another computer.
+    pub(crate) fn at(self, terminal: FarTerminal) -> Self {
+        let bar = (!self.style.quiet && !self.style.json).then(bar);
+        if let Some(bar) = &bar {
+            bar.set_draw_target(ProgressDrawTarget::term_like_with_hz(Box::new(terminal), FRAMES));
+        }
+        Self { bar, ..self }
     }
 
     fn to(style: Style, programs: Programs, people: People) -> Self {

@@ -9,7 +9,9 @@ mod destination;
 mod display;
 mod doctor;
 mod emulate;
+mod errand;
 mod explain;
+mod far_terminal;
 mod get;
 mod habits;
 mod keep;
@@ -20,6 +22,7 @@ mod log;
 #[cfg(target_os = "linux")]
 mod marks;
 mod moved;
+mod passed;
 mod perf;
 mod put;
 mod record;

@@ -3,16 +3,19 @@
 use crate::choice::ChoiceArgs;
 use crate::destination::Taken;
 use crate::display::Display;
+use crate::errand;
 use crate::exit::misuse;
-use crate::remote::{self, RemoteArgs, WrittenPlace};
-use crate::session::{SessionArgs, each};
+use crate::passed::Passed;
+use crate::remote::{self, RemoteArgs, Word, WrittenPlace, WrittenWord};
+use crate::session::{Reach, SessionArgs, each};
 use crate::telling::Telling;
 use crate::token::TokenArgs;
 use anyhow::Context;
 use pcc_files::put::{self, below, name_of};
 use pcc_files::{Choice, Error, Source, Step};
+use pcc_net::shown;
 use pcc_net::url::Url;
-use pcc_remote::{Remote, Wish};
+use pcc_remote::{Reached, Remote, Wish};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -34,6 +37,8 @@ Examples, with the address and the token that `pcc serve --writable` prints:
       to a computer that ssh reaches, and that has pcc; it needs no token
   pcc put -a --delete site me@host:
       make ./site there what it is here: times and permissions, too
+  pcc put me@host:site you@other:
+      from one computer that ssh reaches to another one, and not through this one
   pcc put site me@host: -n --exclude '*.tmp' --exclude /cache/
       which files would be sent
 
@@ -48,18 +53,25 @@ Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// What to upload: a file, a directory, or - for standard input
+    // First: the other fields take what they read of the command line away.
+    #[command(flatten)]
+    pub(crate) passed: Passed,
+
+    /// What to upload: a file, a directory, - for standard input, or user@host:path
     ///
     /// Several go one after the other into a directory there. A slash at the end means nothing: the slash of the destination decides.
-    #[arg(value_name = "SOURCE", required = true)]
-    sources: Vec<PathBuf>,
+    ///
+    /// Files at user@host:path go from that computer to the destination, and not through this one. ssh starts `pcc` on both.
+    /// `./a:b` is a file here.
+    #[arg(value_name = "SOURCE", value_parser = WrittenWord, value_hint = clap::ValueHint::AnyPath, required = true)]
+    sources: Vec<Word>,
 
     /// Destination, a URL or user@host:path; one that ends in `/` is a directory, and the source keeps its name in it
     ///
     /// For user@host:path, ssh starts `pcc` on that computer for this transfer, as scp and rsync do. Without the slash the source
     /// becomes what has that name, a directory with everything in it, too; it does not matter whether that is there already.
     #[arg(value_name = "URL|HOST:PATH", value_parser = WrittenPlace)]
-    to: remote::Place,
+    pub(crate) to: remote::Place,
 
     #[command(flatten)]
     token: TokenArgs,
@@ -83,78 +95,131 @@ pub(crate) struct Args {
     pub(crate) session: SessionArgs,
 
     #[command(flatten)]
-    remote: RemoteArgs,
+    pub(crate) remote: RemoteArgs,
+}
+
+/// The server of an upload.
+pub(crate) struct Server {
+    pub(crate) url: Url,
+    pub(crate) token: String,
+    pub(crate) reach: Reach,
 }
 
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
-    let args = Args { session: args.session.keeping_owners(args.letter_of_owner), ..args };
-    args.session.check()?;
-    if let remote::Place::Url(url) = &args.to
-        && args.sources.len() > 1
-        && !url.encoded_path().ends_with('/')
-    {
-        return Err(misuse!("several uploads need a directory: end the URL's path with `/`, in front of any #"));
+    let args = args.checked()?;
+    if let remote::Place::Url(url) = &args.to {
+        suits_several(url, args.sources.len())?;
     }
     if args.sources.len() > 1 {
-        let named = args.sources.iter().filter(|path| *path != Path::new("-"));
-        Taken::of(named.filter_map(|path| Some((name_of(path).ok()?, path.display().to_string()))))?;
+        Taken::of(args.sources.iter().filter_map(named))?;
+    }
+    // Before a file is read that an option names.
+    if let Some(Word::Place(from)) = args.sources.iter().find(|source| matches!(source, Word::Place(_))) {
+        args.passed.words(&from.written())?;
     }
     let choice = args.choice.choice(args.delete)?;
-    each(&args.sources, &args.session, async |path, display| send(&args, path, &choice, display).await).await
+    each(&args.sources, &args.session, async |source, display| send(&args, source, &choice, display).await).await
+}
+
+/// Uploads these, as another computer asked for it.
+pub(crate) async fn run_for_another(args: Args, sources: &[PathBuf], to: &Server) -> anyhow::Result<()> {
+    let args = args.checked()?;
+    suits_several(&to.url, sources.len())?;
+    let choice = args.choice.choice(args.delete)?;
+    each(sources, &args.session, async |path, display| upload(&args, path, to, &choice, display).await).await
+}
+
+/// Errors: several would become one.
+fn suits_several(url: &Url, sources: usize) -> anyhow::Result<()> {
+    if sources < 2 || url.encoded_path().ends_with('/') {
+        return Ok(());
+    }
+    Err(match &url.alias {
+        Some(alias) => misuse!("{sources} uploads need a directory: write {}/", shown(&alias.written)),
+        None => misuse!("several uploads need a directory: end the URL's path with `/`, in front of any #"),
+    })
+}
+
+/// The name of a source's copy, and the source.
+fn named(source: &Word) -> Option<(String, String)> {
+    match source {
+        Word::Local(path) if path == "-" => None,
+        Word::Local(path) => Some((name_of(path).ok()?, path.display().to_string())),
+        Word::Place(place) => Some((place.name()?, place.written())),
+    }
+}
+
+impl Args {
+    /// The same, with what other tools' letters mean.
+    ///
+    /// Errors: an option was asked for that other tools have.
+    fn checked(self) -> anyhow::Result<Self> {
+        let args = Self { session: self.session.keeping_owners(self.letter_of_owner), ..self };
+        args.session.check().map(|()| args)
+    }
+
+    /// For uploads to a URL.
+    pub(crate) fn token(&self) -> anyhow::Result<String> {
+        self.token.token("an upload needs the server's token: set PCC_TOKEN or name a file with --token-file")
+    }
+
+    /// Has ssh start a server for the uploads to this place.
+    pub(crate) async fn reach(&self, place: &Remote) -> anyhow::Result<Reached> {
+        // Several go into a directory, also where there is none yet.
+        let needs_slash = self.sources.len() > 1 && !place.is_directory();
+        let path = place.path.clone() + if needs_slash { "/" } else { "" };
+        let place = &Remote { path: path.clone(), ..place.clone() };
+        let wish = if self.choice.dry_run { Wish::Look(path) } else { Wish::Put(path) };
+        self.remote.reach(place, wish, self.session.patience()).await
+    }
+}
+
+/// A code is no destination.
+pub(crate) fn no_code() -> anyhow::Error {
+    misuse!("a code is for `pcc get`: `pcc send` here prints one for the other computer")
 }
 
 /// Uploads it, to a server that ssh starts first if need be.
-async fn send(args: &Args, path: &Path, choice: &Choice, display: &Arc<Display>) -> anyhow::Result<()> {
-    args.session.suits(&args.to, args.remote.over(&args.to))?;
+async fn send(args: &Args, source: &Word, choice: &Choice, display: &Arc<Display>) -> anyhow::Result<()> {
+    let path = match source {
+        Word::Local(path) => path,
+        Word::Place(remote::Place::Remote(from)) => return errand::send(args, from, display).await,
+        Word::Place(place) => {
+            return Err(misuse!("{} is on another computer: it comes with `pcc get`", place.written()));
+        }
+    };
+    let reach = args.remote.over(&args.to);
+    args.session.suits(&args.to, reach)?;
     match &args.to {
         remote::Place::Url(url) => {
-            let missing = "an upload needs the server's token: set PCC_TOKEN or name a file with --token-file";
-            upload(args, path, url, &args.token.token(missing)?, choice, display).await
+            let server = Server { url: url.clone(), token: args.token()?, reach };
+            upload(args, path, &server, choice, display).await
         }
-        remote::Place::Code(_) => {
-            Err(misuse!("a code is for `pcc get`: `pcc send` here prints one for the other computer"))
-        }
+        remote::Place::Code(_) => Err(no_code()),
         remote::Place::Remote(place) => {
             // A source that is not there needs no connection.
             if path != Path::new("-") {
                 looked_at(path)?;
             }
-            // Several go into a directory, also where there is none yet.
-            let needs_slash = args.sources.len() > 1 && !place.is_directory();
-            let path_there = place.path.clone() + if needs_slash { "/" } else { "" };
-            let place = &Remote { path: path_there.clone(), ..place.clone() };
-            let wish = if choice.dry_run { Wish::Look(path_there) } else { Wish::Put(path_there) };
-            let reached = args.remote.reach(place, wish, args.session.patience()).await?;
-            let token = reached.token.clone().unwrap_or_default();
-            let outcome = upload(args, path, &reached.url, &token, choice, display).await;
+            let mut reached = args.reach(place).await?;
+            let token = reached.token.take().unwrap_or_default();
+            let server = Server { url: reached.url.clone(), token, reach };
+            let outcome = upload(args, path, &server, choice, display).await;
             remote::end(reached, outcome).await
         }
     }
 }
 
-async fn upload(
-    args: &Args,
-    path: &Path,
-    url: &Url,
-    token: &str,
-    choice: &Choice,
-    display: &Arc<Display>,
-) -> anyhow::Result<()> {
-    let plan = Plan::of(path, url)?;
+async fn upload(args: &Args, path: &Path, to: &Server, choice: &Choice, display: &Arc<Display>) -> anyhow::Result<()> {
+    let plan = Plan::of(path, &to.url)?;
     plan.suits(args)?;
-    let over = args.remote.over(&args.to);
-    args.session
-        .carry_out(url, over, display, async |source| plan.carry_out(source, token, choice, display).await)
-        .await
+    let work = async |source: &Source| plan.carry_out(source, &to.token, choice, display).await;
+    args.session.carry_out(&to.url, to.reach, display, work).await
 }
 
 fn looked_at(path: &Path) -> anyhow::Result<std::fs::Metadata> {
-    std::fs::metadata(path).with_context(|| {
-        let is_elsewhere = path.to_str().is_some_and(|path| path.contains("://") || Remote::parse(path).is_ok());
-        let remedy = if is_elsewhere { "; what is on another computer comes with `pcc get`" } else { "" };
-        format!("could not read {}{remedy}", path.display())
-    })
+    std::fs::metadata(path).with_context(|| format!("could not read {}", path.display()))
 }
 
 /// The sources, and where they go.

@@ -2,8 +2,10 @@
 //! an error means to whoever wrote the command.
 
 use crate::command_line::quote;
+use crate::errand;
 use crate::exit::{AlreadyTold, Failure, misuse};
 use crate::interrupt::Interrupt;
+use crate::log::LogArgs;
 use crate::sender::SenderArgs;
 use crate::session::{Over, Reach};
 use crate::written_url::WrittenUrl;
@@ -18,7 +20,9 @@ use pcc_net::alias::CopyName;
 use pcc_net::ports::Ports;
 use pcc_net::url::Url;
 use pcc_reach::{Code, CodeError};
-use pcc_remote::{Carrier, FarError, NotRemote, Options, ReachError, Reached, Remote, Route, Ssh, Transfer, Wish};
+use pcc_remote::{
+    Begun, Carrier, FarError, NotRemote, Options, Order, ReachError, Reached, Remote, Route, Sent, Ssh, Wish,
+};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,6 +70,17 @@ impl RemoteArgs {
         self.far.reach(remote, wish, patience, if self.over_ssh { Over::Ssh } else { Over::Udp }).await
     }
 
+    /// Has ssh start an upload there, to another computer.
+    pub(crate) async fn send(&self, from: &Remote, order: Order, patience: Duration) -> anyhow::Result<Sent> {
+        let route = self.far.route(patience, Over::Udp);
+        pcc_remote::send(&route, from, order).await.map_err(|error| self.far.explained(error, from))
+    }
+
+    /// UDP ports of the other computer.
+    pub(crate) const fn ports(&self) -> Ports {
+        self.far.port_range
+    }
+
     /// The transport to that place.
     pub(crate) fn over(&self, place: &Place) -> Reach {
         let by_ssh = matches!(place, Place::Remote(_));
@@ -82,15 +97,19 @@ impl FarArgs {
         patience: Duration,
         over: Over,
     ) -> anyhow::Result<Reached> {
-        let route = Route {
+        let route = self.route(patience, over);
+        pcc_remote::reach(&route, remote, wish).await.map_err(|error| self.explained(error, remote))
+    }
+
+    fn route(&self, patience: Duration, over: Over) -> Route {
+        Route {
             ssh: self.ssh.clone(),
             program: self.program(),
             arguments: FAR_SIDE.to_owned(),
             ports: self.port_range,
             through_ssh: over == Over::Ssh,
             patience,
-        };
-        pcc_remote::reach(&route, remote, wish).await.map_err(|error| self.explained(error, remote))
+        }
     }
 
     /// The user's name for `pcc` there; an empty variable is none.
@@ -155,9 +174,8 @@ pub(crate) fn blocked(reached: &Reached, error: anyhow::Error, remedy: &str) -> 
     }
 }
 
-/// The far side: serves one transfer to whoever started it through ssh.
-pub(crate) async fn serve_once(sender: &SenderArgs) -> anyhow::Result<()> {
-    let interrupt = Interrupt::listen(1)?;
+/// The far side: does what the one wants who started it through ssh.
+pub(crate) async fn serve_once(sender: &SenderArgs, log: LogArgs) -> anyhow::Result<()> {
     let (paths, algorithm, sender) = (sender.paths(), sender.algorithm(None)?, sender.clone());
     let within_ssh = sender.algorithm_within_ssh()?;
     let transport = move |carrier: &Carrier| -> Transport {
@@ -173,9 +191,14 @@ pub(crate) async fn serve_once(sender: &SenderArgs) -> anyhow::Result<()> {
         }
     };
     let options = Options { paths, transport: Box::new(transport), advice };
-    let transfer = Transfer::begin(options).await.map_err(told)?;
+    let transfer = match Begun::hear(options).await.map_err(told)? {
+        Begun::Transfer(transfer) => transfer,
+        Begun::Errand(errand) => return errand::run_on_one_thread(errand).await,
+    };
+    log.start();
+    let interrupt = Interrupt::listen(1)?;
     tokio::select! {
-        () = transfer.serve() => Ok(()),
+        served = transfer.serve() => served.map_err(told),
         how = interrupt.heard() => Err(anyhow!("the transfer was cut off").context(how)),
     }
 }

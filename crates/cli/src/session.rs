@@ -3,7 +3,8 @@
 use crate::advice;
 use crate::bwlimit::BwLimit;
 use crate::display::{Display, Style};
-use crate::exit::{Failure, failure_of, misuse};
+use crate::exit::{AlreadyTold, Failure, failure_of, misuse};
+use crate::far_terminal::FarTerminal;
 use crate::habits::Habits;
 use crate::interrupt::Interrupt;
 use crate::keep::KeepArgs;
@@ -18,6 +19,7 @@ use pcc_files::{Source, Way, dialer, windows_within};
 use pcc_net::paths::Paths;
 use pcc_net::tls::Trust;
 use pcc_net::url::{Peer, Url};
+use pcc_remote::Left;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -79,6 +81,28 @@ pub(crate) struct SessionArgs {
 
     #[command(flatten)]
     pub(crate) log: LogArgs,
+
+    /// The side that wants it, if that is not this one.
+    #[arg(skip)]
+    pub(crate) asker: Asker,
+}
+
+/// The other side of ssh, where that wants the transfer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asker {
+    pub(crate) left: Option<Left>,
+    /// Where its user looks on.
+    pub(crate) terminal: Option<FarTerminal>,
+}
+
+impl Asker {
+    /// Resolves when it does not want it any more.
+    async fn gone(&self) {
+        match &self.left {
+            Some(left) => left.heard().await,
+            None => core::future::pending().await,
+        }
+    }
 }
 
 /// Options that other tools need for what every transfer does here. Hands type them, so they are no mistake.
@@ -142,7 +166,11 @@ impl SessionArgs {
 
     /// Tells what happens, in the way that was asked for.
     fn display(&self) -> Arc<Display> {
-        Arc::new(Display::new(Style { quiet: self.log.quiet, json: self.json }))
+        let display = Display::new(Style { quiet: self.log.quiet, json: self.json });
+        Arc::new(match self.asker.terminal {
+            Some(terminal) => display.at(terminal),
+            None => display,
+        })
     }
 
     /// How long this side goes on trying.
@@ -192,7 +220,7 @@ impl SessionArgs {
             }
             Ok(())
         };
-        let outcome = Self::work(source, display, work).await;
+        let outcome = self.work(source, display, work).await;
         paths.save();
         outcome
     }
@@ -209,11 +237,12 @@ impl SessionArgs {
             .within(windows_within(self.limit()))
             .keeping(self.keep.keeps(false))
             .limited_to(self.limit());
-        Self::work(source, display, work).await
+        self.work(source, display, work).await
     }
 
     /// Does it, unless the user interrupts it, and says goodbye.
     async fn work(
+        &self,
         source: Source,
         display: &Arc<Display>,
         work: impl AsyncFnOnce(&Source) -> anyhow::Result<()>,
@@ -225,6 +254,7 @@ impl SessionArgs {
             how = interrupt.heard() => {
                 Err(anyhow!("{}", display.advice()).context(how))
             }
+            () = self.asker.gone() => Err(anyhow::Error::new(AlreadyTold).context(Failure::Interrupted)),
         };
         source.close().await;
         outcome
@@ -247,7 +277,9 @@ pub(crate) async fn each<T>(
             Ok(()) => {}
             Err((failure, error)) if all.len() == 1 || ends_all(failure) => return Err(error),
             Err((failure, error)) => {
-                crate::say::say(format_args!("pcc: {}", advice::told(&error)));
+                if error.downcast_ref::<AlreadyTold>().is_none() {
+                    crate::say::say(format_args!("pcc: {}", advice::told(&error)));
+                }
                 failures.push(failure);
             }
         }
@@ -265,7 +297,9 @@ const fn ends_all(failure: Failure) -> bool {
 /// Tells how it ended.
 fn tell_end(outcome: &anyhow::Result<()>, display: &Display) {
     display.clear();
-    if let Err(error) = outcome {
+    if let Err(error) = outcome
+        && error.downcast_ref::<AlreadyTold>().is_none()
+    {
         let code = failure_of(error) as u8;
         // The reason may hold a server's words.
         let reason = pcc_net::shown(&advice::told(error));

@@ -2,84 +2,17 @@
 //! real sshd.
 #![cfg(unix)]
 
+mod far;
 mod sshd;
 mod upload;
 
+use far::{Far, done, same};
 use serde_json::Value;
 use sshd::Sshd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use upload::{Bench, lines, said, wait_until};
-
-/// In ssh's place: knows an alias of a host, and runs what it is told to in the directory `served`, as sshd runs it at home, and keeps what it was told, what
-/// the far side said, and that it ended.
-const SSH: &str = r#"#!/bin/sh
-here=$(dirname "$0")
-[ "$1 $2" != '-G alias' ] || echo 'hostname localhost'
-[ "$1" != -G ] || exit 0
-echo "$*" >> "$here/arguments"
-for command; do :; done
-export HOME="$here/served" SSH_CONNECTION='192.0.2.1 50000 127.0.0.1 22' XDG_CACHE_HOME="$here/cache"
-cd "$HOME" || exit 255
-{ sh -c "$command"; echo "$?" > "$here/ended"; } | tee -a "$here/said"
-"#;
-
-struct Far(Bench);
-
-impl Far {
-    fn new() -> Self {
-        let far = Self(Bench::new());
-        far.script("ssh", SSH);
-        far
-    }
-
-    fn script(&self, name: &str, text: &str) -> String {
-        let path = self.0.path(name);
-        std::fs::write(&path, text).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-
-    fn pcc(&self, arguments: &[&str]) -> Command {
-        let ssh = self.0.path("ssh");
-        let mut command = self.0.pcc(arguments);
-        command.args(["--ssh", ssh.to_str().unwrap(), "--remote-pcc", env!("CARGO_BIN_EXE_pcc")]);
-        command.args(["--port-range", "20000-29999"]).env_remove("PCC_TOKEN");
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.pcc(arguments).output().unwrap()
-    }
-
-    /// With a script in ssh's place.
-    fn run_with(&self, script: &str, arguments: &[&str]) -> Output {
-        let ssh = self.script("other", script);
-        self.0.pcc(arguments).args(["--ssh", &ssh]).output().unwrap()
-    }
-
-    fn here(&self, name: &str) -> PathBuf {
-        self.0.path("client").join(name)
-    }
-
-    fn text(&self, name: &str) -> String {
-        std::fs::read_to_string(self.0.path(name)).unwrap_or_default()
-    }
-
-    fn wait_for_the_end(&self) {
-        wait_until("the far side ends", || !self.text("ended").is_empty());
-    }
-}
-
-fn done(output: &Output) -> Value {
-    assert!(output.status.success(), "{}", said(output));
-    lines(output).pop().unwrap()
-}
-
-fn same(one: &Path, other: &Path) -> bool {
-    std::fs::read(one).unwrap() == std::fs::read(other).unwrap()
-}
 
 #[test]
 fn a_file_comes_and_goes_by_its_path() {

@@ -73,6 +73,24 @@ impl std::fmt::Display for Failure {
     }
 }
 
+impl Failure {
+    /// The failure of a program of ours that ended with this code; `None` if it ended well, or with a code that is none of ours.
+    pub fn of_code(code: i32) -> Option<Self> {
+        let all = [
+            Self::Error,
+            Self::Usage,
+            Self::Partial,
+            Self::Integrity,
+            Self::Unreachable,
+            Self::DeleteLimit,
+            Self::Interrupted,
+            Self::Unread,
+            Self::Terminated,
+        ];
+        all.into_iter().find(|failure| *failure as i32 == code)
+    }
+}
+
 impl From<Failure> for ExitCode {
     fn from(failure: Failure) -> Self {
         Self::from(failure as u8)

@@ -102,7 +102,8 @@ impl Names {
         self.0.glob().glob()
     }
 
-    pub(crate) fn has(&self, name: &str) -> bool {
+    /// Whether it matches this name.
+    pub fn has(&self, name: &str) -> bool {
         self.0.is_match(name) && (!name.starts_with('.') || self.pattern().starts_with('.'))
     }
 }

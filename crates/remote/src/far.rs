@@ -1,25 +1,28 @@
-//! The far side: a server for one transfer, in a program that ssh starts.
+//! The far side: a server for one transfer, or an upload to another computer, in a program that ssh starts.
 
 use crate::far_error::FarError;
-use crate::greeting::{self, Answer, FORM, Listening, Outcome, Refusal, Request, Wish};
+use crate::greeting::{self, Answer, FORM, Listening, Order, Outcome, Refusal, Request, Sending, Wish};
 use crate::greeting_error::GreetingError;
 use crate::ground::Ground;
 use core::hash::{BuildHasher, Hasher};
 use core::time::Duration;
 use pcc_files::bear_silence;
 use pcc_files::serve::{self, Guests, Privacy, Server, Token, Transport, Tunnels, start};
+use pcc_net::alias::{Alias, CopyName};
 use pcc_net::channel::Channel;
 use pcc_net::listen::Listen;
 use pcc_net::paths::Paths;
 use pcc_net::ports::Ports;
 use pcc_net::tls::Identity;
+use pcc_net::url::Url;
 use pcc_tunnel::Gate;
 use std::hash::RandomState;
 use std::io::{self, stdin, stdout};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// Connections at a time: the one of the transfer, and those that it lost and that have not timed out.
@@ -69,6 +72,14 @@ pub struct Options {
     pub advice: fn(&FarError) -> &'static str,
 }
 
+/// The near side's wish, begun.
+pub enum Begun {
+    /// To serve one transfer.
+    Transfer(Transfer),
+    /// To upload to another server.
+    Errand(Errand),
+}
+
 /// A server for one transfer.
 pub struct Transfer {
     server: Server,
@@ -76,37 +87,53 @@ pub struct Transfer {
     patience: Duration,
     /// Whether it leads to the ssh server.
     is_session: bool,
-    /// Resolves when ssh's connection ends.
-    left: oneshot::Receiver<()>,
+    /// The port of the server, if packets come through ssh.
+    through: Option<u16>,
     /// In the place of a directory that only a real upload would make.
     _empty: Option<TempDir>,
 }
 
-impl Transfer {
-    /// Reads from standard input what the near side wants, starts a server of that, and says on standard output where it is.
+impl Begun {
+    /// Reads from standard input what the near side wants, and says on standard output that it begins: where a server is, or that
+    /// there is something to upload.
     ///
     /// Errors: of most the near side has heard, which are [`FarError::Told`].
-    pub async fn begin(options: Options) -> Result<Self, FarError> {
+    pub async fn hear(options: Options) -> Result<Self, FarError> {
         let asked = tokio::task::spawn_blocking(|| greeting::request(stdin().lock())).await.map_err(io::Error::from)?;
-        let begun = asked.and_then(|request| Ok((Started::new(&request, &options)?, request)));
-        let (Started { server, paths, listening, empty }, request) = match begun {
-            Ok(begun) => begun,
+        let begun = asked.and_then(|request| match request.wish {
+            Wish::Send(order) => Ok((Outcome::Sending(Sending {}), Self::Errand(Errand::new(*order)?))),
+            _ => {
+                let (transfer, listening) = Transfer::begin(&request, &options)?;
+                Ok((Outcome::Listening(listening), Self::Transfer(transfer)))
+            }
+        });
+        match begun {
+            Ok((outcome, begun)) => say(outcome).map(|()| begun).map_err(FarError::from),
             Err(error) => {
                 say(Outcome::Refused(Refusal::of(&error, (options.advice)(&error))))?;
-                return Err(FarError::Told(Box::new(error)));
+                Err(FarError::Told(Box::new(error)))
             }
-        };
-        say(Outcome::Listening(listening))?;
-        let left = pass_input_on(request.through_ssh.then_some(server.address.port()))?;
+        }
+    }
+}
+
+impl Transfer {
+    fn begin(request: &Request, options: &Options) -> Result<(Self, Listening), FarError> {
+        let Started { server, paths, listening, empty } = Started::new(request, options)?;
         let patience = request.patience().min(LONGEST_PATIENCE) + GRACE;
-        Ok(Self { server, paths, patience, is_session: request.wish == Wish::Ssh, left, _empty: empty })
+        let through = request.through_ssh.then_some(server.address.port());
+        let transfer = Self { server, paths, patience, is_session: request.wish == Wish::Ssh, through, _empty: empty };
+        Ok((transfer, listening))
     }
 
     /// Serves until ssh's connection ends, or nobody has been connected for as long as the near side tries to come back.
-    pub async fn serve(mut self) {
+    ///
+    /// Errors: packets cannot come through ssh.
+    pub async fn serve(mut self) -> Result<(), FarError> {
+        let left = pass_input_on(self.through)?;
         let abandoned = is_abandoned(&self.server, self.patience);
         tokio::select! {
-            _ = &mut self.left => {}
+            () = left.heard() => {}
             () = abandoned => {}
         }
         // A transfer that is under way may outlive ssh's connection, and a session does not.
@@ -114,6 +141,41 @@ impl Transfer {
             self.server.finish().await;
         }
         self.paths.save();
+        Ok(())
+    }
+}
+
+/// An upload to another server.
+pub struct Errand {
+    /// Files and directories; at least one.
+    pub sources: Vec<PathBuf>,
+    /// Options of `pcc put`, as the near side's user wrote them.
+    pub options: Vec<String>,
+    /// The destination.
+    pub url: Url,
+    /// Whether ssh started the server there, so that both ends act for one user.
+    pub same_user: bool,
+    /// For uploads there.
+    pub token: String,
+    /// Columns of the terminal that shows this program's standard error, if one does.
+    pub columns: Option<u16>,
+}
+
+impl Errand {
+    fn new(order: Order) -> Result<Self, FarError> {
+        let Order { from, options, url, written, token, columns } = order;
+        let (sources, same_user) = (Ground::to_send(&from)?, written.is_some());
+        let url: Url = url.parse()?;
+        let path = url.encoded_path().to_owned();
+        let alias = written.map(|written| Alias { path, written, name: CopyName::Written(String::new()) });
+        Ok(Self { sources, options, url: Url { alias: alias.map(Arc::new), ..url }, same_user, token, columns })
+    }
+
+    /// The other side, from now on.
+    ///
+    /// Errors: the system refuses it.
+    pub fn left() -> Result<Left, FarError> {
+        pass_input_on(None)
     }
 }
 
@@ -132,10 +194,21 @@ fn say(outcome: Outcome) -> Result<(), GreetingError> {
     greeting::say(&Answer { form: FORM, version: env!("CARGO_PKG_VERSION").to_owned(), outcome }, stdout().lock())
 }
 
-/// Listens to ssh on threads of its own, which end with the program. Resolves when ssh's connection ends. With the port of a
-/// server, packets come and go through ssh.
-fn pass_input_on(server: Option<u16>) -> Result<oneshot::Receiver<()>, FarError> {
-    let (leave, left) = oneshot::channel();
+/// Whether the near side is there.
+#[derive(Clone, Debug)]
+pub struct Left(watch::Receiver<()>);
+
+impl Left {
+    /// Resolves when ssh's connection ends.
+    pub async fn heard(&self) {
+        // Nothing is ever sent.
+        let _ = self.0.clone().changed().await;
+    }
+}
+
+/// Listens to ssh on threads of its own, which end with the program. With the port of a server, packets come and go through ssh.
+fn pass_input_on(server: Option<u16>) -> Result<Left, FarError> {
+    let (leave, left) = watch::channel(());
     let channel = server.map(Channel::open).transpose().map_err(FarError::Channel)?;
     if let Some(channel) = channel.clone() {
         std::thread::spawn(move || channel.send(stdout()));
@@ -148,7 +221,7 @@ fn pass_input_on(server: Option<u16>) -> Result<oneshot::Receiver<()>, FarError>
         };
         drop(leave);
     });
-    Ok(left)
+    Ok(Left(left))
 }
 
 /// A server that runs, before the near side knows of it.
@@ -180,6 +253,8 @@ impl Started {
                 let (ground, empty) = Ground::nothing()?;
                 (ground, Some(empty), Some(ssh_server.ok_or(FarError::NoSshServer)?))
             }
+            // No server has a part in it.
+            Wish::Send(_) => return Err(io::Error::from(io::ErrorKind::Unsupported).into()),
         };
         let listen =
             if request.through_ssh { SocketAddr::from((Ipv4Addr::LOCALHOST, 0)) } else { free(request.ports)? };

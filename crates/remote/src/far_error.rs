@@ -5,6 +5,7 @@ use pcc_files::Failure;
 use pcc_files::serve::StartError;
 use pcc_net::ports::Ports;
 use pcc_net::tls::TlsError;
+use pcc_net::url::UrlError;
 use std::io;
 use std::path::PathBuf;
 
@@ -41,9 +42,15 @@ pub enum FarError {
         /// The system's reason.
         source: io::Error,
     },
+    /// The path is a pattern.
+    #[error("nothing is called like {}", _0.display())]
+    NoMatch(PathBuf),
     /// The path leads to a device, a socket or a pipe.
     #[error("{} is neither a file nor a directory", _0.display())]
     NeitherFileNorDirectory(PathBuf),
+    /// The destination of an upload from here cannot be one.
+    #[error(transparent)]
+    NoUrl(#[from] UrlError),
     /// The directory for uploads cannot be made.
     #[error("could not make the directory {}", path.display())]
     NotMade {

@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 pub(crate) const FORM: u32 = 1;
 
 /// Bytes of a line: more than the longest path, with every byte escaped.
-const LONGEST_LINE: u64 = 64 << 10;
+pub(crate) const LONGEST_LINE: u64 = 64 << 10;
 
 /// How the far side's line begins. A shell may have said something before, on the same line, too.
 const MARK: &[u8] = b"{\"pcc_over_ssh\":";
@@ -36,6 +36,35 @@ pub enum Wish {
     /// To be led to the ssh server that brought the wish.
     #[serde(rename = "ssh")]
     Ssh,
+    /// To upload to another server than this one.
+    #[serde(rename = "send")]
+    Send(Box<Order>),
+}
+
+/// An upload from one other computer to another one.
+#[derive(Clone, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Order {
+    /// The source, as the user wrote it: a path of the computer that has the order.
+    pub from: String,
+    /// Options of `pcc put`.
+    pub options: Vec<String>,
+    /// The URL of the destination.
+    pub url: String,
+    /// The user's words for that URL, where ssh started its server. Both ends then act for one user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<String>,
+    /// For uploads there. Empty where nothing but a comparison is wished.
+    pub token: String,
+    /// Columns of the terminal on which the user looks on, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<u16>,
+}
+
+impl core::fmt::Debug for Order {
+    /// No secrets.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Order").field("from", &self.from).field("options", &self.options).finish_non_exhaustive()
+    }
 }
 
 /// The near side's line.
@@ -72,8 +101,14 @@ pub(crate) struct Answer {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
     Listening(Listening),
+    /// It has the order. The upload tells of itself behind this line.
+    Sending(Sending),
     Refused(Refusal),
 }
+
+/// Something that a later version may say more about.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub(crate) struct Sending {}
 
 /// Where the far side listens.
 #[derive(Clone, Deserialize, Serialize)]

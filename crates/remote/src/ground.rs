@@ -2,6 +2,7 @@
 
 use crate::far_error::FarError;
 use crate::remote::{directory_and_pattern, is_directory};
+use pcc_files::Names;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -29,6 +30,18 @@ impl Ground {
                 Ok(Self { matches: true, ..Self::of(&at_home(directory))? })
             }
             (found, _) => found,
+        }
+    }
+
+    /// The sources of an upload: the path, or what its last name matches where nothing has that name.
+    pub(crate) fn to_send(written: &str) -> Result<Vec<PathBuf>, FarError> {
+        let path = at_home(written);
+        match (path.metadata(), directory_and_pattern(written)) {
+            (Ok(_), _) => Ok(vec![path]),
+            (Err(source), Some((directory, pattern))) if source.kind() == ErrorKind::NotFound => {
+                matching(&at_home(directory), pattern)
+            }
+            (Err(source), _) => Err(FarError::Unreadable { path, source }),
         }
     }
 
@@ -84,6 +97,21 @@ impl Ground {
         let name = name_of(&root).unwrap_or_else(|_| "root".to_owned());
         Self { root, file: String::new(), name, matches: false }
     }
+}
+
+/// The entries of a directory that the pattern matches, in the order of their names.
+fn matching(directory: &Path, pattern: &str) -> Result<Vec<PathBuf>, FarError> {
+    let unreadable = |source| FarError::Unreadable { path: directory.to_owned(), source };
+    let names = Names::new(pattern).map_err(|_| FarError::NoMatch(directory.join(pattern)))?;
+    let mut found = Vec::new();
+    for entry in directory.read_dir().map_err(unreadable)? {
+        let name = entry.map_err(unreadable)?.file_name();
+        if name.to_str().is_some_and(|name| names.has(name)) {
+            found.push(directory.join(name));
+        }
+    }
+    found.sort();
+    if found.is_empty() { Err(FarError::NoMatch(directory.join(pattern))) } else { Ok(found) }
 }
 
 /// As a shell there takes it: relative to the home directory, where ssh starts programs.

@@ -6,12 +6,15 @@
 //! | [`Remote`] | what `user@host:path` means |
 //! | [`Ssh`] | how ssh is run |
 //! | [`reach`] | how this side reaches the far one, and what its failures mean |
-//! | [`Transfer`] | what the far side does |
+//! | [`send`] | how this side has one other computer upload to another one |
+//! | [`Begun`] | what the far side does: a [`Transfer`], or an [`Errand`] |
 //! | `ground` | what of the far side's files it serves |
 //! | `greeting` | what both sides say to each other through ssh |
 //!
 //! The near side calls [`reach`], downloads or uploads at the [`Url`](pcc_files::Url) that it gets, and ends with
-//! [`Reached::end`]. ssh runs a program on the far side that calls [`Transfer::begin`] and [`Transfer::serve`]. Dropping the
+//! [`Reached::end`].
+//!
+//! ssh runs a program on the far side that calls [`Begun::hear`], and then [`Transfer::serve`], or uploads as the [`Errand`] says. Dropping the
 //! future of [`reach`], or a [`Reached`], ends ssh; the far side ends with it.
 
 mod far;
@@ -23,10 +26,10 @@ mod reach;
 mod remote;
 mod ssh;
 
-pub use far::{Carrier, Options, Transfer};
+pub use far::{Begun, Carrier, Errand, Left, Options, Transfer};
 pub use far_error::FarError;
-pub use greeting::Wish;
+pub use greeting::{Order, Wish};
 pub use greeting_error::GreetingError;
-pub use reach::{Blocked, ReachError, Reached, Route, reach};
+pub use reach::{Blocked, ReachError, Reached, Route, Sent, reach, send};
 pub use remote::{NotRemote, Remote};
 pub use ssh::{NoSsh, Ssh};

@@ -1,6 +1,6 @@
 //! How this side has ssh start the far one, and what it means when that fails.
 
-use crate::greeting::{self, Answer, FORM, Heard, Listening, Outcome, Request, Wish};
+use crate::greeting::{self, Answer, FORM, Heard, LONGEST_LINE, Listening, Order, Outcome, Request, Wish};
 use crate::greeting_error::GreetingError;
 use crate::remote::Remote;
 use crate::ssh::Ssh;
@@ -28,7 +28,7 @@ pub struct Route {
     pub ssh: Ssh,
     /// The program of the far side, which a shell there takes; `None` for the `pcc` that is found there.
     pub program: Option<String>,
-    /// The arguments of that program, so that it calls [`Transfer::begin`](crate::Transfer::begin).
+    /// The arguments of that program, so that it calls [`Begun::hear`](crate::Begun::hear).
     pub arguments: String,
     /// UDP ports of the other computer, of which the transfer takes a free one.
     pub ports: Ports,
@@ -52,6 +52,12 @@ pub struct Reached {
     ports: Ports,
     through_ssh: bool,
     far: Far,
+}
+
+/// An upload under way from one other computer to another one. Dropping it ends it at once.
+pub struct Sent {
+    far: Far,
+    output: Option<BufReader<ChildStdout>>,
 }
 
 /// Why the far side was not reached.
@@ -155,6 +161,9 @@ pub enum ReachError {
         /// The other computer.
         address: String,
     },
+    /// The far side reads no more than that.
+    #[error("the options and the path have more than {} KiB together: leave some out", LONGEST_ORDER >> 10)]
+    TooLong,
     /// The far side serves nothing, and says why.
     #[error("{address} {reason}")]
     Refused {
@@ -203,6 +212,9 @@ const ANSWER: Duration = Duration::from_secs(12);
 /// a password.
 const LOGIN: Duration = Duration::from_secs(120);
 
+/// Bytes of an order: some less than what the far side takes for a line.
+const LONGEST_ORDER: u64 = LONGEST_LINE - 1024;
+
 /// Where `pcc` is looked for besides the shell's own places: a shell that ssh starts does not read all of its user's settings.
 /// `.local/bin` is where the advice installs it, `.cargo/bin` where cargo does.
 const PLACES: &str = "$HOME/.local/bin:$HOME/.cargo/bin:/usr/local/bin";
@@ -235,9 +247,11 @@ impl Route {
 /// Errors: what ssh itself says stands on standard error.
 pub async fn reach(route: &Route, remote: &Remote, wish: Wish) -> Result<Reached, ReachError> {
     let (is_put, is_ssh) = (matches!(wish, Wish::Put(_) | Wish::Look(_)), wish == Wish::Ssh);
-    let (far, listening) = Far::start(route, remote, wish).await?;
+    let (far, outcome) = Far::start(route, remote, wish).await?;
+    let not_asked = || ReachError::NotAsked { address: shown(&remote.address()) };
+    let Outcome::Listening(listening) = outcome else { return Err(not_asked()) };
     if !is_possible(remote, &listening, is_put) || is_ssh != listening.ssh_server.is_some() {
-        return Err(ReachError::NotAsked { address: shown(&remote.address()) });
+        return Err(not_asked());
     }
     let pattern = remote.pattern().filter(|_| listening.matches).map(str::to_owned);
     let peer = match &far.channel {
@@ -252,6 +266,26 @@ pub async fn reach(route: &Route, remote: &Remote, wish: Wish) -> Result<Reached
     let ssh_server =
         listening.ssh_server.map(|server| Target { host: Host::Address(server.ip()), port: server.port() });
     Ok(Reached { url, pattern, token: listening.token, ssh_server, host, ports, through_ssh, far })
+}
+
+/// Has ssh start an upload on that computer, to another one.
+///
+/// Errors: as of [`reach`]; the order is too long.
+pub async fn send(route: &Route, from: &Remote, order: Order) -> Result<Sent, ReachError> {
+    if serde_json::to_string(&order).is_ok_and(|text| text.len() as u64 > LONGEST_ORDER) {
+        return Err(ReachError::TooLong);
+    }
+    let host = shown(&from.host);
+    let (mut far, outcome) = match Far::start(route, from, Wish::Send(Box::new(order))).await {
+        // An earlier version's answer to a wish that it does not know.
+        Err(ReachError::Refused { reason, .. }) if reason.contains("unknown variant `send`") => {
+            return Err(ReachError::TooOld { program: route.program(), host });
+        }
+        started => started?,
+    };
+    let output = far.output.take().filter(|_| matches!(outcome, Outcome::Sending(_)));
+    let output = output.ok_or_else(|| ReachError::NotAsked { address: shown(&from.address()) })?;
+    Ok(Sent { far, output: Some(output) })
 }
 
 /// Whether the path can be that. A path that ends with a slash is no file, and an upload to a name becomes what has that name. Only a
@@ -311,11 +345,36 @@ impl Reached {
     }
 }
 
+impl Sent {
+    /// Resolves when the upload has ended, with its exit code, if it has one. Its words come to standard output meanwhile.
+    ///
+    /// Errors: nobody knows how it ended.
+    pub async fn ended(&mut self) -> Result<Option<i32>, ReachError> {
+        if let Some(mut output) = self.output.take() {
+            let (done, copied) = oneshot::channel();
+            std::thread::Builder::new().spawn(move || {
+                // A reader who wants no more of it does not end the upload.
+                let _ = io::copy(&mut output, &mut io::stdout());
+                let _ = done.send(());
+            })?;
+            let _ = copied.await;
+        }
+        Ok(ended(&mut self.far.ssh).await?.code())
+    }
+
+    /// Ends the upload, if it has not ended, in good order.
+    pub async fn end(self) {
+        self.far.end().await;
+    }
+}
+
 /// ssh, and what it runs on the other computer. Dropping it ends ssh.
 struct Far {
     ssh: Child,
     /// While this is open the far side goes on; with a channel, the thread that sends packets has it.
     input: Option<ChildStdin>,
+    /// The output behind the greeting; with a channel, the thread that receives packets has it.
+    output: Option<BufReader<ChildStdout>>,
     channel: Option<Channel>,
 }
 
@@ -324,7 +383,7 @@ type Pipes = (ChildStdin, BufReader<ChildStdout>);
 
 impl Far {
     /// Starts it and exchanges the greetings.
-    async fn start(route: &Route, remote: &Remote, wish: Wish) -> Result<(Self, Listening), ReachError> {
+    async fn start(route: &Route, remote: &Remote, wish: Wish) -> Result<(Self, Outcome), ReachError> {
         let (ports, through_ssh, patience_s) = (route.ports, route.through_ssh, route.patience.as_secs());
         let request = Request { form: FORM, wish, ports, patience_s, through_ssh };
         let program = || route.ssh.program().to_owned();
@@ -353,9 +412,14 @@ impl Far {
         said?;
         // From now on it ends in good order.
         let ssh = ssh.0.take().ok_or(ReachError::NoPipes)?;
-        let listening = listening(answer, remote)?;
-        let (input, channel) = if through_ssh { (None, Some(through(input, output)?)) } else { (Some(input), None) };
-        Ok((Self { ssh, input, channel }, listening))
+        let outcome = not_refused(answer, remote)?;
+        let mut far = Self { ssh, input: None, output: None, channel: None };
+        if through_ssh {
+            far.channel = Some(through(input, output)?);
+        } else {
+            (far.input, far.output) = (Some(input), Some(output));
+        }
+        Ok((far, outcome))
     }
 
     /// Closes its input, and ends ssh if that does not.
@@ -450,13 +514,13 @@ fn through(input: ChildStdin, output: BufReader<ChildStdout>) -> Result<Channel,
     Ok(channel)
 }
 
-fn listening(answer: Answer, remote: &Remote) -> Result<Listening, ReachError> {
+fn not_refused(answer: Answer, remote: &Remote) -> Result<Outcome, ReachError> {
     match answer.outcome {
-        Outcome::Listening(listening) => Ok(listening),
         Outcome::Refused(refusal) => {
             let (reason, is_misuse) = (shown(&refusal.reason), refusal.is_misuse);
             Err(ReachError::Refused { address: remote.address(), reason, is_misuse })
         }
+        outcome => Ok(outcome),
     }
 }
 

@@ -156,10 +156,10 @@ pub(crate) struct Args {
 
 /// Runs it until it is told to end.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
-    args.log.start();
     if args.once_over_ssh {
-        return remote::serve_once(&args.sender).await;
+        return remote::serve_once(&args.sender, args.log).await;
     }
+    args.log.start();
     // Where there is something to serve there need not be a directory for temporary files.
     let empty = args.dir.is_none().then(tempfile::tempdir).transpose()?;
     let dir = args.dir.as_deref().or(empty.as_ref().map(|empty| empty.path())).unwrap_or(Path::new("."));
