@@ -43,11 +43,10 @@ mod tunnel;
 mod utility;
 mod via;
 mod whole_file;
-mod wrapped;
 mod written_url;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use pcc_command::{command_line, ending, exit, interrupt, manual, open_files, say, written};
+use pcc_command::{command_line, exit, interrupt, manual, open_files, say, written};
 use std::process::ExitCode;
 use tokio::runtime::Builder;
 
@@ -187,7 +186,7 @@ fn main() -> ExitCode {
 
 /// Tells of an error, and how the program ends with it.
 fn failed(error: &anyhow::Error) -> ExitCode {
-    ending::failed(TOOL, error, |error| {
+    exit::failed(TOOL, error, |error| {
         let advice = advice::of(error).map(|advice| format!("; {advice}")).unwrap_or_default();
         format!("{}{advice}", advice::told(error))
     })

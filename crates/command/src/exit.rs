@@ -1,6 +1,7 @@
-//! How a command ends: the exit codes that every command of both tools uses.
+//! How a command ends: the exit codes that every command of both tools uses, and its last words.
 
-use std::io;
+use crate::say::say;
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
 /// Why a command did not do what was asked. Attach it to an error with `anyhow::Error::context`; `main` finds it in
@@ -117,4 +118,23 @@ pub fn failure_of(error: &anyhow::Error) -> Failure {
     };
     let of_a_transfer = || error.downcast_ref::<pcc_files::Failure>().map(|failure| Failure::from(*failure));
     error.downcast_ref::<Failure>().copied().or_else(of_a_transfer).or_else(unread).unwrap_or(Failure::Error)
+}
+
+/// Tells of an error, and how the program ends with it. `told` writes the error with its causes and with what helps.
+pub fn failed(program: &str, error: &anyhow::Error, told: impl FnOnce(&anyhow::Error) -> String) -> ExitCode {
+    let failure = failure_of(error);
+    // A reader that closed the pipe has seen enough.
+    if failure != Failure::Unread && error.downcast_ref::<AlreadyTold>().is_none() {
+        say(format_args!("{program}: {}{}", place(error), told(error)));
+    }
+    failure.into()
+}
+
+/// Everything but standard output says what it tried.
+fn place(error: &anyhow::Error) -> &'static str {
+    let is_full = |error: &io::Error| {
+        matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
+    };
+    let bare = error.downcast_ref::<io::Error>().filter(|_| error.chain().count() == 1);
+    if bare.is_some_and(is_full) { "could not write to standard output: " } else { "" }
 }

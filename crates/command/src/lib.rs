@@ -2,7 +2,6 @@
 //! that say what PCC strives for.
 
 pub mod command_line;
-pub mod ending;
 pub mod exit;
 pub mod interrupt;
 pub mod manual;

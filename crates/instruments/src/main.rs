@@ -15,7 +15,7 @@ mod utility;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 #[cfg(target_os = "linux")]
 use pcc_command::say;
-use pcc_command::{command_line, ending, exit, interrupt, manual, open_files, written};
+use pcc_command::{command_line, exit, interrupt, manual, open_files, written};
 use std::process::ExitCode;
 use tokio::runtime::Runtime;
 
@@ -92,7 +92,7 @@ fn main() -> ExitCode {
 
 /// Tells of an error, and how the program ends with it.
 fn failed(error: &anyhow::Error) -> ExitCode {
-    ending::failed(TOOL, error, |error| {
+    exit::failed(TOOL, error, |error| {
         let advice = advice::of(error).map(|advice| format!("; {advice}")).unwrap_or_default();
         format!("{error:#}{advice}")
     })

@@ -1,4 +1,4 @@
-//! Tables for people: columns as wide as their longest word.
+//! Text for people: tables whose columns are as wide as their longest word, and lines of a width.
 
 /// A column: on which side its words stand, and the width that it has at least.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,18 @@ pub fn aligned(columns: &[Column], rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// A text broken between words into lines of at most `width` characters; a word that is longer has a line.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => *line += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]

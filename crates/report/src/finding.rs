@@ -1,5 +1,6 @@
 //! The result of a look at something: how bad it is, and what to do.
 
+use crate::columns::wrapped;
 use serde::Serialize;
 
 /// How bad it is.
@@ -58,4 +59,23 @@ impl Finding {
     pub fn missing(what: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { grade: Grade::Missing, ..Self::note(what, found, remedy) }
     }
+}
+
+/// Columns of a screen, and those in front of what was found.
+const COLUMNS: usize = 80;
+const MARGIN: usize = 20;
+
+/// All findings for a screen of 80 columns.
+pub fn page(findings: &[Finding]) -> String {
+    let mut page = String::new();
+    for Finding { what, grade, found, remedy } in findings {
+        let lines = wrapped(found, COLUMNS - MARGIN)
+            .into_iter()
+            .chain(remedy.iter().flat_map(|remedy| wrapped(remedy, COLUMNS - MARGIN)));
+        for (number, line) in lines.enumerate() {
+            let margin = if number == 0 { format!("{:8}{what}", grade.word()) } else { String::new() };
+            page += &format!("{margin:MARGIN$}{line}\n");
+        }
+    }
+    page
 }

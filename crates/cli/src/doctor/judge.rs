@@ -166,10 +166,10 @@ fn limit(examined: &Examined) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::page::page;
     use super::*;
     use pcc_net::examine::Outcome;
     use pcc_report::finding::Grade;
+    use pcc_report::finding::page;
     use std::sync::Arc;
 
     fn healthy() -> Examined {

@@ -1,12 +1,6 @@
-//! `pcc doctor`: what the path to a server, and this computer, allow QUIC to do.
-//!
-//! | file | what it answers |
-//! |---|---|
-//! | `judge` | what that means, and what to do |
-//! | `page` | how it is told |
+//! `pcc doctor`: what the path to a server, and this computer, allow QUIC to do. `judge` says what that means, and what to do.
 
 mod judge;
-mod page;
 
 use crate::exit::Failure;
 use crate::log::LogArgs;
@@ -15,7 +9,7 @@ use core::time::Duration;
 use pcc_net::examine::{Answers, ExamineError, Examined, examine};
 use pcc_net::tls::Trust;
 use pcc_net::url::Url;
-use pcc_report::finding::{Finding, Grade};
+use pcc_report::finding::{Finding, Grade, page};
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
@@ -80,7 +74,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let examined =
         examine(&args.server.peer, &Trust::of(args.server.pin, args.ca.as_deref())).await.map_err(explained)?;
     let findings = judge::findings(&examined);
-    let text = if args.json { format!("{}\n", document(&examined, &findings)) } else { page::page(&findings) };
+    let text = if args.json { format!("{}\n", document(&examined, &findings)) } else { page(&findings) };
     std::io::stdout().lock().write_all(text.as_bytes())?;
     let peer = &examined.peer;
     if examined.answers.round_trips.is_empty() {

@@ -1,10 +1,10 @@
 //! The output of `pcc emulate`: a status line, a table, JSON, the list of presets.
 
-use crate::wrapped::wrapped;
 use core::time::Duration;
 use pcc::units::Rate;
 use pcc_link::{Count, KEYS, Path, presets};
 use pcc_netem::{Direction, Handle, Options, Report};
+use pcc_report::columns::wrapped;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 

@@ -65,10 +65,9 @@ pub(super) fn page(recorded: &Recorded, found: &Found, file: Option<&Path>) -> S
 }
 
 fn figures(recorded: &Recorded) -> String {
-    let ms = |figure: Figure| format!("{} ± {} ms", short(figure.value * 1e3), short(figure.error * 1e3));
     let mut text = String::new();
     for (way, side) in [("up", &recorded.up), ("down", &recorded.down)] {
-        for (place, (what, told)) in rows(side, ms).into_iter().enumerate() {
+        for (place, (what, told)) in rows(side).into_iter().enumerate() {
             let _ = writeln!(text, "{:<5} {what:<11} {told}", if place == 0 { way } else { "" });
         }
     }
@@ -76,29 +75,44 @@ fn figures(recorded: &Recorded) -> String {
     text
 }
 
-fn rows(way: &OneWay, ms: impl Fn(Figure) -> String) -> Vec<(&'static str, String)> {
-    let percent = |figure: Figure| format!("{} ± {} %", short(figure.value * 100.0), short(figure.error * 100.0));
-    let mbit = |figure: Figure| format!("{} ± {} Mbit/s", short(figure.value * 8e-6), short(figure.error * 8e-6));
-    let mut rate = mbit(way.rate);
+fn rows(way: &OneWay) -> Vec<(&'static str, String)> {
+    let reordering = way.reordering.map_or_else(
+        || "none".to_owned(),
+        |(share, detour)| format!("{} of the packets, by {}", percent(share), ms(detour)),
+    );
+    let rows = [
+        ("rate", rate(way)),
+        ("buffer", buffer(way)),
+        ("random loss", loss(way)),
+        ("jitter", jitter(way)),
+        ("reordering", reordering),
+    ];
+    rows.into_iter().chain(way.policer.map(|burst| ("policer", policer(way, burst)))).collect()
+}
+
+fn rate(way: &OneWay) -> String {
+    let rate = format!("{} ± {} Mbit/s", short(way.rate.value * 8e-6), short(way.rate.error * 8e-6));
     match (way.at_least, &way.course) {
-        (Some(AtLeast::Fastest), _) => rate += " or more: no train is faster",
-        (Some(AtLeast::Sender), _) => rate += " or more: the sender was the limit",
+        (Some(AtLeast::Fastest), _) => rate + " or more: no train is faster",
+        (Some(AtLeast::Sender), _) => rate + " or more: the sender was the limit",
         (None, Some(course)) => {
             let (least, most) = course
                 .rates
                 .iter()
                 .fold((f64::INFINITY, 0.0_f64), |(least, most), rate| (least.min(*rate), most.max(*rate)));
-            let _ = write!(
-                rate,
-                ", from {} to {} in intervals of {:.0} ms",
+            format!(
+                "{rate}, from {} to {} in intervals of {:.0} ms",
                 Rate::from_bytes_per_sec(least),
                 Rate::from_bytes_per_sec(most),
                 course.interval * 1e3
-            );
+            )
         }
-        (None, None) => {}
+        (None, None) => rate,
     }
-    let buffer = match way.buffer {
+}
+
+fn buffer(way: &OneWay) -> String {
+    match way.buffer {
         None => "unknown: no queue was filled".to_owned(),
         Some(buffer) => format!(
             "{} ± {} kB{}; {} ms at the longest",
@@ -107,7 +121,10 @@ fn rows(way: &OneWay, ms: impl Fn(Figure) -> String) -> Vec<(&'static str, Strin
             if way.buffer_at_least { " or more: it did not overflow" } else { "" },
             short(way.longest_wait * 1e3)
         ),
-    };
+    }
+}
+
+fn loss(way: &OneWay) -> String {
     let mut loss = if way.loss.value > 0.0 {
         percent(way.loss)
     } else {
@@ -116,34 +133,37 @@ fn rows(way: &OneWay, ms: impl Fn(Figure) -> String) -> Vec<(&'static str, Strin
     if let Some(burst) = way.burst {
         let _ = write!(loss, ", in bursts of {} ± {} packets", short(burst.value), short(burst.error));
     }
-    let jitter = match way.jitter {
+    loss
+}
+
+fn jitter(way: &OneWay) -> String {
+    match way.jitter {
         Jitter::None => {
             format!("none above {} ms in the mean, which may be the computers' own", short(way.own_jitter * 1e3))
         }
         Jitter::Even(jitter) => format!("up to {}", ms(jitter)),
         Jitter::Overtaking(jitter) => format!("up to {}; packets overtake each other", ms(jitter)),
         Jitter::Radio(mean) => format!("{} in the mean, as of a contended radio channel", ms(mean)),
-    };
-    let reordering = way.reordering.map_or_else(
-        || "none".to_owned(),
-        |(share, detour)| format!("{} of the packets, by {}", percent(share), ms(detour)),
-    );
-    let mut rows =
-        vec![("rate", rate), ("buffer", buffer), ("random loss", loss), ("jitter", jitter), ("reordering", reordering)];
-    if let Some(burst) = way.policer {
-        let rate = Rate::from_bytes_per_sec(way.rate.value);
-        rows.push((
-            "policer",
-            format!(
-                "{} kB pass at full speed, then what exceeds the rate is dropped; a path has no parameter for it: \
-                 pcc-lab sim --policer {:.3}Mbit:{:.0}kB",
-                short(burst * 1e-3),
-                rate.mbit(),
-                burst * 1e-3
-            ),
-        ));
     }
-    rows
+}
+
+/// A policer that lets `burst` bytes pass at once.
+fn policer(way: &OneWay, burst: f64) -> String {
+    format!(
+        "{} kB pass at full speed, then what exceeds the rate is dropped; a path has no parameter for it: \
+         pcc-lab sim --policer {:.3}Mbit:{:.0}kB",
+        short(burst * 1e-3),
+        Rate::from_bytes_per_sec(way.rate.value).mbit(),
+        burst * 1e-3
+    )
+}
+
+fn ms(figure: Figure) -> String {
+    format!("{} ± {} ms", short(figure.value * 1e3), short(figure.error * 1e3))
+}
+
+fn percent(figure: Figure) -> String {
+    format!("{} ± {} %", short(figure.value * 100.0), short(figure.error * 100.0))
 }
 
 /// Three digits.
