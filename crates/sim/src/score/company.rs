@@ -121,7 +121,7 @@ const OTHERS: &[Row] = &[
     part("1 PCC among 30 CUBIC, 4 BDP", "clean,buffer=4bdp", AMONG_CUBIC[2]),
     part_at_least("no less", "clean,buffer=4bdp", AMONG_CUBIC[2]),
     beside_early("RED, 4 CUBIC + 4 PCC", TOGETHER[1], Queue::Red).long([30, 60], [2, 10]),
-    beside_early("no more", TOGETHER[1], Queue::Red).no_more().long([30, 60], [2, 10]).today(1.38),
+    beside_early("no more", TOGETHER[1], Queue::Red).no_more().long([30, 60], [2, 10]).today(1.34),
     beside_early("RED, 1 + 1", TOGETHER[0], Queue::Red),
     beside_early("no more", TOGETHER[0], Queue::Red).no_more(),
     beside_early("RED with marks, 4 + 4", TOGETHER[1], Queue::Red).marks(Queue::Red),
@@ -149,7 +149,7 @@ const OTHERS: &[Row] = &[
     web("files beside PCC, 1/4 BDP", "rate=50Mbit,rtt=40ms,buffer=0.25bdp", Completion)
         .long([22, 22], [2, 10])
         .today(2.4),
-    web("p95 there", "rate=50Mbit,rtt=40ms,buffer=0.25bdp", CompletionP95).long([22, 22], [2, 10]).today(3.65),
+    web("p95 there", "rate=50Mbit,rtt=40ms,buffer=0.25bdp", CompletionP95).long([22, 22], [2, 10]).today(3.5),
     web("files beside PCC, 1 BDP", "rate=50Mbit,rtt=40ms,buffer=1bdp", Completion),
     web("p95 there", "rate=50Mbit,rtt=40ms,buffer=1bdp", CompletionP95),
     web("files beside PCC, 4 BDP", "rate=50Mbit,rtt=40ms,buffer=4bdp", Completion),

@@ -57,7 +57,7 @@ pub(super) const ROWS: &[Row] = &[
         .most()
         .worst()
         .long([30, 30], [20, 20]),
-    wifi("20 Mbit/s, 10 ms, 2 ms more", WIFI[0], [0.9, 1.0]).today(0.81),
+    wifi("20 Mbit/s, 10 ms, 2 ms more", WIFI[0], [0.9, 1.0]).today(0.85),
     wifi("the same, 7 ms more", WIFI[1], [0.85, 1.0]),
     wifi("50 Mbit/s, 30 ms, 2 ms more", WIFI[2], [1.1, 1.1]).today(1.09),
     wifi("50 Mbit/s, 120 ms, 2 ms more", WIFI[3], [1.05, 1.05]).today(0.98),
@@ -80,9 +80,9 @@ pub(super) const ROWS: &[Row] = &[
     second("after CUBIC, 100 Mbit/s, 4 MB", DEEP[1], AFTER[0]).long([30, 30], [2, 5]).today(0.63),
     second("after BBR, 100 Mbit/s, 4 MB", DEEP[1], AFTER[1]).long([30, 30], [0, 5]),
     second("after Reno, 100 Mbit/s, 4 MB", DEEP[1], AFTER[2]).long([30, 30], [0, 5]),
-    second("after CUBIC, 10 Mbit/s, 250 KB", DEEP[2], AFTER[0]).today(0.37),
+    second("after CUBIC, 10 Mbit/s, 250 KB", DEEP[2], AFTER[0]).today(0.4),
     second("after BBR, 10 Mbit/s, 250 KB", DEEP[2], AFTER[1]).today(0.58),
-    second("after Reno, 10 Mbit/s, 250 KB", DEEP[2], AFTER[2]).today(0.35),
+    second("after Reno, 10 Mbit/s, 250 KB", DEEP[2], AFTER[2]).today(0.4),
     first("before CUBIC, 20 Mbit/s, 1 MB", DEEP[0], BEFORE[0]),
     first_leaves("CUBIC's part there", DEEP[0], BEFORE[0]),
     first("before BBR, 20 Mbit/s, 1 MB", DEEP[0], BEFORE[1]).today(0.77),

@@ -252,7 +252,7 @@ fn busy_host_costs_little_on_path_whose_queue_bears_its_stops() {
             shares.push(results.share_after(s(0)));
         }
         let found = shares.iter().sum::<f64>() / 8.0;
-        assert!(found >= 0.82, "mean share on {path}: {found} of {shares:?}");
+        assert!(found >= 0.84, "mean share on {path}: {found} of {shares:?}");
     }
 }
 
