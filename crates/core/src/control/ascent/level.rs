@@ -25,7 +25,7 @@ const CERTAIN: f64 = 3.0;
 /// 5 s falls from 0.85 to 0.57 (row 5 of the score).
 const TELLABLE: f64 = 12.0;
 /// Loss rate of a queue that overflows, which a radio's delay does not. By 0.015, 0.01, 0.006 and 0.003, 32 senders at random in half
-/// a BDP lose 5.1, 3.4, 3.1 and 3.9 %, and 6.6 % without it; one sender on the path of row 5 has 50, 49, 48 and 46 of 52 Mbit/s.
+/// a BDP lose 5.1, 3.4, 3.1 and 3.9 %, and 6.6 % without it. One sender on the path of row 5 has 50, 49, 48 and 46 of 52 Mbit/s.
 const OVERFLOWS: f64 = 0.01;
 /// Two errors of a reading: more than this is a radio's, not a host's or a wire's. Unit: s.
 const NOISY: f64 = 0.005;
