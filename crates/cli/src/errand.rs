@@ -5,10 +5,9 @@ use crate::command_line::quote;
 use crate::display::Display;
 use crate::exit::{AlreadyTold, Failure, misuse};
 use crate::far_terminal::{self, FarTerminal};
-use crate::interrupt::Interrupt;
 use crate::put::{self, Args, Server};
 use crate::remote::Place;
-use crate::session::{Asker, Over, Reach};
+use crate::session::{self, Asker, Over, Reach};
 use crate::{Cli, Command};
 use anyhow::{Context as _, anyhow};
 use clap::FromArgMatches as _;
@@ -51,7 +50,7 @@ pub(crate) async fn send(args: &Args, from: &Remote, display: &Display) -> anyho
 /// Starts the upload, and waits for its end.
 async fn deliver(args: &Args, from: &Remote, order: Order) -> anyhow::Result<()> {
     let mut sent = args.remote.send(from, order, args.session.patience()).await?;
-    let interrupt = Interrupt::listen(1)?;
+    let interrupt = session::interrupt()?;
     let outcome = tokio::select! {
         code = sent.ended() => code.map_err(anyhow::Error::from).and_then(|code| result(args, from, code)),
         how = interrupt.heard() => Err(anyhow!("run the command again to go on where it stopped").context(how)),
@@ -77,8 +76,10 @@ fn result(args: &Args, from: &Remote, code: Option<i32>) -> anyhow::Result<()> {
                 Err(anyhow::Error::new(AlreadyTold).context(Failure::Unreachable))
             }
             Some(failure) => Err(anyhow::Error::new(AlreadyTold).context(failure)),
-            None => Err(anyhow!("ssh to {host} ended with exit code {code}: run the command again to go on")
-                .context(Failure::Unreachable)),
+            None => Err(anyhow!(
+                "`pcc` on {host}, or ssh to it, ended with exit code {code}: run the command again to go on"
+            )
+            .context(Failure::Unreachable)),
         },
         None => Err(anyhow!("ssh to {host} was ended: run the command again to go on").context(Failure::Unreachable)),
     }
@@ -93,8 +94,8 @@ fn unreached(args: &Args, from: &Remote) -> String {
         _ => format!("let UDP from {source} in there"),
     };
     format!(
-        "{source} does not reach {}: {named}, or take the way over this computer: `pcc get {fetch}`, and then `pcc put` it to {to}; \
-         `pcc ssh` carries a pipe from the one to the other",
+        "{source} did not reach {}, or lost it, as it says above. If it knows no such host, write an address. If UDP is blocked, {named}. \
+         The way over this computer is `pcc get {fetch}`, and then `pcc put` it to {to}, or a pipe by `pcc ssh`",
         shown(&there)
     )
 }

@@ -12,7 +12,7 @@ use crate::telling::Telling;
 use crate::token::TokenArgs;
 use anyhow::Context;
 use pcc_files::put::{self, below, name_of};
-use pcc_files::{Choice, Error, Source, Step};
+use pcc_files::{Choice, Error, Names, Source, Step};
 use pcc_net::shown;
 use pcc_net::url::Url;
 use pcc_remote::{Reached, Remote, Wish};
@@ -113,6 +113,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     }
     if args.sources.len() > 1 {
         Taken::of(args.sources.iter().filter_map(named))?;
+        no_name_twice(&args.sources)?;
     }
     // Before a file is read that an option names.
     if let Some(Word::Place(from)) = args.sources.iter().find(|source| matches!(source, Word::Place(_))) {
@@ -139,6 +140,22 @@ fn suits_several(url: &Url, sources: usize) -> anyhow::Result<()> {
         Some(alias) => misuse!("{sources} uploads need a directory: write {}/", shown(&alias.written)),
         None => misuse!("several uploads need a directory: end the URL's path with `/`, in front of any #"),
     })
+}
+
+/// Errors: what only another computer names may have the name of another source.
+fn no_name_twice(sources: &[Word]) -> anyhow::Result<()> {
+    let mut unnamed = sources.iter().filter_map(|source| match source {
+        Word::Place(place @ remote::Place::Remote(remote)) if place.name().is_none() => Some(remote),
+        _ => None,
+    });
+    let Some(first) = unnamed.next() else { return Ok(()) };
+    let names = first.pattern().and_then(|pattern| Names::new(pattern).ok());
+    let is_taken = |name: &str| names.as_ref().is_some_and(|names| names.has(name));
+    if unnamed.next().is_none() && !sources.iter().filter_map(named).any(|(name, _)| is_taken(&name)) {
+        return Ok(());
+    }
+    let (host, path) = (first.address(), &first.path);
+    Err(misuse!("{host}{path} may bring a name that another source has, too: move them into different places"))
 }
 
 /// The name of a source's copy, and the source.

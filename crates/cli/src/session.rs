@@ -12,7 +12,7 @@ use crate::log::LogArgs;
 use crate::remote::Place;
 use crate::sender::SenderArgs;
 use crate::via::ViaArgs;
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use core::time::Duration;
 use pcc::units::Rate;
 use pcc_files::{Source, Way, dialer, windows_within};
@@ -22,7 +22,7 @@ use pcc_net::url::{Peer, Url};
 use pcc_remote::Left;
 use serde_json::json;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The transport of the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -247,7 +247,7 @@ impl SessionArgs {
         display: &Arc<Display>,
         work: impl AsyncFnOnce(&Source) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let interrupt = Interrupt::listen(1)?;
+        let interrupt = interrupt()?;
         let outcome = tokio::select! {
             outcome = work(&source) => outcome,
             () = display.run(&source) => Ok(()), // never ends
@@ -261,6 +261,20 @@ impl SessionArgs {
     }
 }
 
+/// Of all transfers of this program.
+static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
+
+/// Ctrl-C, heard from the first call on. Each listener would keep a thread and descriptors until the program ends.
+///
+/// Errors: the system refuses it.
+pub(crate) fn interrupt() -> anyhow::Result<Interrupt> {
+    if INTERRUPT.get().is_none() {
+        // Two at once would both listen, and both end the program at the second Ctrl-C.
+        let _ = INTERRUPT.set(Interrupt::listen(1)?);
+    }
+    INTERRUPT.get().cloned().context("nothing listens for Ctrl-C")
+}
+
 /// Does each of these, one after the other, also if one fails: the others are of use without it. An interruption ends all.
 pub(crate) async fn each<T>(
     all: &[T],
@@ -271,7 +285,13 @@ pub(crate) async fn each<T>(
     let mut failures = Vec::new();
     for one in all {
         let display = session.display();
-        let outcome = work(one, &display).await;
+        let outcome = match (work(one, &display).await, INTERRUPT.get().and_then(Interrupt::is_heard)) {
+            // What it interrupted may have ended in its own way, as an ssh that logged in.
+            (Err(error), Some(how)) if !ends_all(failure_of(&error)) => {
+                Err(anyhow!("run the command again to go on where it stopped").context(how))
+            }
+            (outcome, _) => outcome,
+        };
         tell_end(&outcome, &display);
         match outcome.map_err(|error| (failure_of(&error), error)) {
             Ok(()) => {}

@@ -85,6 +85,19 @@ fn a_pattern_and_several_sources_go_into_a_directory() {
     assert!(one.status.code() == Some(2) && said(&one).contains("write localhost:one name/"), "{}", said(&one));
     let two = far.run(&["put", "one:c.txt", "other:c.txt", "localhost:"]);
     assert!(two.status.code() == Some(2) && said(&two).contains("another source is called `c.txt`"), "{}", said(&two));
+    for sources in [["one:*.log", "other:*.log"], ["one:", "other:"], ["one:*.txt", "one:c.txt"]] {
+        let twice = far.run(&[&["put"], &sources[..], &["localhost:twice"]].concat());
+        assert!(twice.status.code() == Some(2) && said(&twice).contains("may bring a name"), "{}", said(&twice));
+        assert!(!far.0.path("served/twice").exists());
+    }
+}
+
+#[test]
+fn a_file_called_minus_there_is_no_standard_input() {
+    let far = two();
+    let data = far.0.write("one/-", 1000);
+    let put = far.run(&["put", "one:-", "localhost:"]);
+    assert!(put.status.success() && std::fs::read(far.0.path("served/-")).unwrap() == data, "{}", said(&put));
 }
 
 #[test]
@@ -156,9 +169,12 @@ fn two_that_do_not_see_each_other_are_told_ways_around() {
     let put = put.output().unwrap();
     let text = said(&put);
     assert_eq!(put.status.code(), Some(5), "{text}");
-    for words in
-        ["one does not reach localhost:x: let UDP 60000-61000 from one in", "`pcc get 'one:a file'`", "`pcc ssh`"]
-    {
+    for words in [
+        "one did not reach localhost:x, or lost it",
+        "let UDP 60000-61000 from one in",
+        "`pcc get 'one:a file'`",
+        "`pcc ssh`",
+    ] {
         assert!(text.contains(words), "{text}");
     }
     let errors = lines(&put).into_iter().filter(|line| line["event"] == "error");

@@ -165,7 +165,7 @@ impl Errand {
     fn new(order: Order) -> Result<Self, FarError> {
         let Order { from, options, url, written, token, columns } = order;
         let (sources, same_user) = (Ground::to_send(&from)?, written.is_some());
-        let url: Url = url.parse()?;
+        let url: Url = url.parse().map_err(|_| FarError::NoUrl)?;
         let path = url.encoded_path().to_owned();
         let alias = written.map(|written| Alias { path, written, name: CopyName::Written(String::new()) });
         Ok(Self { sources, options, url: Url { alias: alias.map(Arc::new), ..url }, same_user, token, columns })

@@ -5,7 +5,6 @@ use pcc_files::Failure;
 use pcc_files::serve::StartError;
 use pcc_net::ports::Ports;
 use pcc_net::tls::TlsError;
-use pcc_net::url::UrlError;
 use std::io;
 use std::path::PathBuf;
 
@@ -48,9 +47,9 @@ pub enum FarError {
     /// The path leads to a device, a socket or a pipe.
     #[error("{} is neither a file nor a directory", _0.display())]
     NeitherFileNorDirectory(PathBuf),
-    /// The destination of an upload from here cannot be one.
-    #[error(transparent)]
-    NoUrl(#[from] UrlError),
+    /// The destination of an upload from here cannot be one. Its text has secrets.
+    #[error("the destination's address is none that this computer can use: write another name or an address for it")]
+    NoUrl,
     /// The directory for uploads cannot be made.
     #[error("could not make the directory {}", path.display())]
     NotMade {

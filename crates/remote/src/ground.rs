@@ -106,7 +106,8 @@ fn matching(directory: &Path, pattern: &str) -> Result<Vec<PathBuf>, FarError> {
     let mut found = Vec::new();
     for entry in directory.read_dir().map_err(unreadable)? {
         let name = entry.map_err(unreadable)?.file_name();
-        if name.to_str().is_some_and(|name| names.has(name)) {
+        // A name that is not UTF-8 is refused by the upload, in words.
+        if names.has(&name.to_string_lossy()) {
             found.push(directory.join(name));
         }
     }
@@ -123,6 +124,8 @@ fn at_home(path: &str) -> PathBuf {
             home().map_or(path.into(), |home| home.join(rest.trim_start_matches('/')))
         }
         _ if path.is_empty() => ".".into(),
+        // `-` alone is standard input to those who read it.
+        _ if path == "-" => "./-".into(),
         _ => path.into(),
     }
 }

@@ -118,7 +118,7 @@ pub enum ReachError {
         host: String,
     },
     /// The program there does not know what it was told.
-    #[error("`{program}` on {host} is too old for transfers over ssh: install this version there, too")]
+    #[error("`{program}` on {host} is too old for this transfer: install this version there, too")]
     TooOld {
         /// The program.
         program: String,
