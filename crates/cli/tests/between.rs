@@ -92,6 +92,32 @@ fn a_pattern_and_several_sources_go_into_a_directory() {
     }
 }
 
+/// In ssh's place: as `ssh`, but `slow` lets nobody in, and says so a second after somebody has given up.
+const SLOW: &str = r#"#!/bin/sh
+here=$(dirname "$0")
+case "$*" in
+-G*) ;;
+*slow*) touch "$here/waits"; until [ -e "$here/given up" ]; do sleep .1; done; sleep 1; exit 255 ;;
+esac
+exec "$here/ssh" "$@"
+"#;
+
+#[test]
+fn ctrl_c_while_ssh_logs_in_for_the_second_ends_all() {
+    let far = two();
+    far.0.write("one/first", 1000);
+    far.0.write("one/third", 1000);
+    let slow = far.script("slow", SLOW);
+    let mut put = far.0.pcc(&["put", "one:first", "slow:second", "one:third", "localhost:in"]);
+    put.args(["--ssh", &slow, "--remote-pcc", env!("CARGO_BIN_EXE_pcc"), "--port-range", "20000-29999"]);
+    let mut put = put.spawn().unwrap();
+    wait_until("ssh logs in for the second", || far.0.path("waits").exists());
+    assert!(Command::new("kill").args(["-INT", &put.id().to_string()]).status().unwrap().success());
+    far.0.write("given up", 0);
+    assert_eq!(put.wait().unwrap().code(), Some(130));
+    assert!(far.0.path("served/in/first").exists() && !far.0.path("served/in/third").exists());
+}
+
 #[test]
 fn a_file_called_minus_there_is_no_standard_input() {
     let far = two();
