@@ -261,7 +261,7 @@ impl SessionArgs {
     }
 }
 
-/// Of all transfers of this program.
+/// One for all transfers of this program.
 static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
 
 /// Ctrl-C, heard from the first call on. Each listener would keep a thread and descriptors until the program ends.
@@ -286,7 +286,7 @@ pub(crate) async fn each<T>(
     for one in all {
         let display = session.display();
         let outcome = match (work(one, &display).await, INTERRUPT.get().and_then(Interrupt::is_heard)) {
-            // What it interrupted may have ended in its own way, as an ssh that logged in.
+            // An ssh that was logging in ends at Ctrl-C in its own way.
             (Err(error), Some(how)) if !ends_all(failure_of(&error)) => {
                 Err(anyhow!("run the command again to go on where it stopped").context(how))
             }
