@@ -1,5 +1,7 @@
 //! Users and groups on their way to another computer: by name where both know it, by number otherwise, as rsync does.
 
+mod written;
+
 use pcc_net::percent;
 #[cfg(unix)]
 use std::collections::HashMap;
@@ -17,9 +19,6 @@ pub(crate) enum Kind {
 #[cfg(unix)]
 const REMEMBERED: usize = 1024;
 
-/// Bytes of a written owner: names of 256 bytes, encoded.
-const LONGEST: usize = 768;
-
 /// The text of a field about this number: with its name, if it has one here and that is wanted.
 pub(crate) fn text(kind: Kind, id: u32, with_name: bool) -> String {
     match with_name.then(|| name_of(kind, id)).flatten() {
@@ -30,24 +29,8 @@ pub(crate) fn text(kind: Kind, id: u32, with_name: bool) -> String {
 
 /// The number that a field's text means here: that of its name, where there is such a name. 0 is root everywhere.
 pub(crate) fn read(kind: Kind, text: &str) -> Option<u32> {
-    let (id, name) = written(text)?;
+    let (id, name) = written::read(text)?;
     Some(name.filter(|_| id != 0).and_then(|name| id_of(kind, &name)).unwrap_or(id))
-}
-
-/// The number of an owner as a field or a listing has it, and the name behind it where there is one.
-fn written(text: &str) -> Option<(u32, Option<String>)> {
-    if text.len() > LONGEST {
-        return None;
-    }
-    let (digits, name) = text.split_once(' ').map_or((text, None), |(digits, name)| (digits, Some(name)));
-    let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
-    // The last number means "as it is" to the system.
-    let id = is_number.then(|| digits.parse().ok())?.filter(|id| *id != u32::MAX)?;
-    let name = match name {
-        Some(encoded) => Some(percent::decode(encoded).filter(|name| !name.is_empty() && !name.contains('\0'))?),
-        None => None,
-    };
-    Some((id, name))
 }
 
 /// Answers of the system.
@@ -143,7 +126,7 @@ mod tests {
                 assert_eq!(read(kind, text), id, "{text}");
             }
         }
-        assert_eq!(read(Kind::User, &format!("7 {}", "x".repeat(LONGEST))), None);
+        assert_eq!(read(Kind::User, &format!("7 {}", "x".repeat(written::LONGEST))), None);
     }
 
     #[cfg(unix)]
