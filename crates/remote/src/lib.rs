@@ -14,8 +14,8 @@
 //! The near side calls [`reach`], downloads or uploads at the [`Url`](pcc_files::Url) that it gets, and ends with
 //! [`Reached::end`].
 //!
-//! ssh runs a program on the far side that calls [`Begun::hear`], and then [`Transfer::serve`], or uploads as the [`Errand`] says. Dropping the
-//! future of [`reach`], or a [`Reached`], ends ssh; the far side ends with it.
+//! ssh runs a program on the far side that calls [`Begun::hear`], and then [`Transfer::serve`], or uploads as the [`Errand`] says.
+//! Dropping the future of [`reach`], or a [`Reached`], ends ssh; the far side ends with it.
 
 mod far;
 mod far_error;

@@ -66,6 +66,16 @@ impl Far {
         std::fs::read_to_string(self.0.path(name)).unwrap_or_default()
     }
 
+    /// No message and no command line has the secrets by which the first far side is reached.
+    pub(crate) fn keeps_its_secrets(&self, told: &Output) {
+        let greeting: Value = serde_json::from_str(self.text("said").lines().next().unwrap()).unwrap();
+        for secret in ["secret", "token"] {
+            let secret = greeting["listening"][secret].as_str().unwrap();
+            assert!(secret.len() >= 32 && !said(told).contains(secret), "{}", said(told));
+            assert!(!self.text("arguments").contains(secret));
+        }
+    }
+
     pub(crate) fn wait_for_the_end(&self) {
         wait_until("the far side ends", || !self.text("ended").is_empty());
     }

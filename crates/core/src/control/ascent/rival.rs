@@ -29,9 +29,9 @@ const FELL: f64 = 0.9;
 /// So many RTT after we began to give way the queue is what others make of it.
 const ANSWERED: f64 = 2.0;
 /// The floor aims at so many times the window that it began at, and grows slowest there, until a loss tells better. A floor that aims
-/// at the most that was ever carried holds up a crowd of our kind that takes itself for a rival. On 50 Mbit/s and 40 ms, of 32 senders in
-/// half a BDP that start within 10 s, six of 140 runs then lose more than 7 % of their packets, up to 20 %. With this it is three, up to
-/// 12 %. Of 16 that start 1 s apart in 8 BDP 1.8 % are lost then, and none with this.
+/// at the most that was ever carried holds up a crowd of our kind that takes itself for a rival. On 50 Mbit/s and 40 ms 32 senders start
+/// within 10 s, in half a BDP: six of 140 runs then lose more than 7 % of their packets, up to 20 %. With this it is three, up to 12 %. If
+/// 16 start 1 s apart in 8 BDP, 1.8 % are lost then, and none with this.
 const DOUBLED: f64 = 2.0;
 crate::shared::shared_with_c!("RIVAL_" [] C, BETA, MEMORY_RTTS, MEMORY, ENTER, LEAVE, YIELD_RTTS, FELL, ANSWERED, DOUBLED);
 
