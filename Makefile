@@ -33,7 +33,7 @@ build: ## Build target/release/pcc, with PCC for the kernel where clang is
 instruments: ## Build target/release/pcc-lab, and beside it the pcc that the lab runs
 	$(with_rust) .ci/with-object cargo build --release --locked -p pcc-instruments -p pcc-cli
 
-site: ## The playground as a folder of files, target/site: senders over a path, simulated in a browser
+site: ## The guides as a book, with a search and the playground, as a folder of files, target/site
 	$(with_rust) site/make
 
 install: ## Install pcc into ~/.cargo/bin
