@@ -55,11 +55,11 @@ PCC_PART void pcc_probing_begin(struct pcc_law *law)
 	pcc_bottleneck_new(&probing->bottleneck, law->rate, law->path.queue);
 	probing->share = (struct pcc_response){ .xx = N_ZERO };
 	probing->last_rate = N_ZERO;
-	probing->told_at = N_UNKNOWN;
+	probing->reading_at = N_UNKNOWN;
 	probing->deviation = (struct pcc_deviation){ .theirs = N_UNKNOWN };
 	probing->price = N_ZERO;
 	probing->rival = (struct pcc_rival){ .crowded = N_ZERO };
-	probing->most = law->rate;
+	probing->max_delivery_rate = law->rate;
 	probing->trial = 0;
 	probing->has_second = 0;
 	probing->has_first = 0;
@@ -103,7 +103,7 @@ PCC_CALL int pcc_next_probe(struct pcc_law *law)
 PCC_CALL int pcc_resolve(struct pcc_law *law)
 {
 	struct pcc_probing *probing;
-	u32 trial, place, fresh = 1, i;
+	u32 trial, place, after_increase = 1, i;
 
 	PCC_NEEDS(law, 0);
 	probing = &law->probing;
@@ -114,7 +114,7 @@ PCC_CALL int pcc_resolve(struct pcc_law *law)
 		place = probing->oldest & (ASCENT_MOST_LAUNCHED - 1);
 		probing->oldest++;
 		probing->on_their_way--;
-		fresh = probing->launched[place].fresh;
+		after_increase = probing->launched[place].after_increase;
 		if (probing->launched[place].trial == trial)
 			break;
 	}
@@ -130,7 +130,7 @@ PCC_CALL int pcc_resolve(struct pcc_law *law)
 	if (probing->first_trial + 1 != trial)
 		return 0;
 	pcc_pair_read(&law->pair, &probing->first, &law->report);
-	law->pair.fresh = fresh;
+	law->pair.after_increase = after_increase;
 	return 1;
 }
 
@@ -204,7 +204,7 @@ PCC_CALL int pcc_foresee(struct pcc_law *law)
 	forecast->marked = pcc_priced_marks(&probing->losses, law->pair.marked);
 	forecast->stands = 0;
 	forecast->deviation = probing->deviation.mean;
-	forecast->quiet = n_div(n_mul(ASCENT_QUIET, law->path.packet), pcc_path_rtt(law));
+	forecast->negligible_rate = n_div(n_mul(ASCENT_QUIET, law->path.packet), pcc_path_rtt(law));
 	for (i = 0; i < ASCENT_MOST_LAUNCHED; i++) {
 		if (i >= probing->on_their_way)
 			break;
@@ -241,7 +241,7 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 				 pcc_num best)
 {
 	struct pcc_forecast *forecast;
-	struct pcc_seen *seen;
+	struct pcc_rival_sample *sample;
 	pcc_num floor, random, marked;
 
 	PCC_NEEDS(law, best);
@@ -249,16 +249,16 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 	forecast = &law->forecast;
 	random = forecast->random;
 	marked = forecast->marked;
-	seen = &law->seen;
-	seen->is_long = pcc_is_long(law, program);
-	seen->shared = law->pair.shared;
-	seen->since = law->pair.since;
-	seen->rtt = pcc_path_rtt(law);
-	seen->queue = law->probing.level.queue;
-	seen->lost = n_above(law->pair.loss.mean, N_ZERO) &&
+	sample = &law->rival_sample;
+	sample->is_long = pcc_is_long(law, program);
+	sample->shared = law->pair.shared;
+	sample->since = law->pair.since;
+	sample->rtt = pcc_path_rtt(law);
+	sample->queue = law->probing.level.queue;
+	sample->lost = n_above(law->pair.loss.mean, N_ZERO) &&
 		     n_above(random, n_div(law->probing.losses.random, N_TWO));
-	seen->window = n_div(n_mul(law->rate, pcc_path_rtt(law)), law->path.packet);
-	floor = pcc_rival_update(&law->probing.rival, seen);
+	sample->window = n_div(n_mul(law->rate, pcc_path_rtt(law)), law->path.packet);
+	floor = pcc_rival_update(&law->probing.rival, sample);
 	if (!n_known(floor))
 		return best;
 	floor = n_div(n_mul(floor, law->path.packet), pcc_path_rtt(law));
@@ -306,22 +306,22 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	pcc_learn_growth(law);
 	law->report.excess_loss = pcc_losses_update(&probing->losses, pair);
 	pair->shared = n_less(pcc_at_most(&probing->share), ASCENT_ALONE);
-	growth = pcc_shrunk(pair->growth.mean, pair->growth.variance);
+	growth = pcc_wiener(pair->growth.mean, pair->growth.variance);
 	if (!pcc_level_read(&probing->level, pair, growth))
 		return 0;
 	if (pcc_level_tested(&probing->level, pair, probing->first_trial,
 			     probing->losses.random))
 		return 0;
 	pair->since = N_ZERO;
-	if (n_known(probing->told_at))
-		pair->since = n_sub(pair->started, probing->told_at);
-	probing->told_at = pair->started;
+	if (n_known(probing->reading_at))
+		pair->since = n_sub(pair->started, probing->reading_at);
+	probing->reading_at = pair->started;
 	if (!pcc_bottleneck_update(&probing->bottleneck, pair, &probing->level,
 				   law->report.excess_loss,
 				   n_sub(pair->loss.mean, probing->losses.random))) {
 		if (pcc_bottleneck_idle(&probing->bottleneck, pair, law->parameters.epsilon))
 			for (i = 0; i < ASCENT_MOST_LAUNCHED; i++)
-				probing->launched[i].fresh = 0;
+				probing->launched[i].after_increase = 0;
 	}
 	pcc_bottleneck_forget(&probing->bottleneck, pair->rate);
 	return 1;
@@ -340,7 +340,7 @@ PCC_CALL int pcc_note_others(struct pcc_law *law)
 	ours = pcc_at_most(&probing->share);
 	shared = law->pair.shared && n_above(pcc_at_least(&probing->share), N_ZERO) &&
 		 n_above(probing->level.queue, N_ZERO);
-	pcc_deviation_through(&probing->deviation, carried, ours, shared);
+	pcc_deviation_throughput(&probing->deviation, carried, ours, shared);
 	pcc_deviation_learn(&probing->deviation,
 			    n_sub(law->pair.least_rtt, pcc_level_base(&probing->level)),
 			    law->pair.since, carried, ours);
@@ -358,7 +358,7 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 		pcc_interrupt(probing);
 		return PCC_WAIT;
 	}
-	law->forecast.swing = n_mul(parameters->epsilon, pcc_probe_length(law));
+	law->forecast.probe_amplitude = n_mul(parameters->epsilon, pcc_probe_length(law));
 	if (!pcc_resolve(law) || !pcc_take_pair(law))
 		return PCC_WAIT;
 	/* Another utility, later, begins to learn then. */
@@ -373,10 +373,10 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	dear = pcc_price_factor(probing->price, &probing->level, &law->forecast, program);
 	best = n_mul(best, dear);
 	if (n_above(pcc_at_least(&probing->share), ASCENT_ALONE))
-		probing->most = n_mul(ASCENT_FORGETTING, probing->most);
+		probing->max_delivery_rate = n_mul(ASCENT_FORGETTING, probing->max_delivery_rate);
 	else if (!probing->rival.has_floor)
-		pcc_level_wonder(&probing->level, &law->pair);
-	probing->most = n_max(probing->most, n_min(carried, law->pair.rate));
+		pcc_level_request_test(&probing->level, &law->pair);
+	probing->max_delivery_rate = n_max(probing->max_delivery_rate, n_min(carried, law->pair.rate));
 	law->rate = pcc_clamp(&law->path, pcc_above_floor(law, program, best));
 	return PCC_WAIT;
 }

@@ -154,7 +154,7 @@ PCC_PART pcc_num pcc_law_standing_rtt(const struct pcc_law *law)
 	if (law->state != PCC_PROBING)
 		return N_UNKNOWN;
 	if (law->probing.rival.has_floor)
-		filled = pcc_level_unfiltered(level);
+		filled = pcc_level_raw(level);
 	return n_add(pcc_level_base(level), filled);
 }
 

@@ -22,7 +22,7 @@ struct pcc_response {
 };
 
 /* control/response.rs, Estimate::shrunk */
-PCC_CALL pcc_num pcc_shrunk(pcc_num mean, pcc_num variance)
+PCC_CALL pcc_num pcc_wiener(pcc_num mean, pcc_num variance)
 {
 	pcc_num square = n_square(mean);
 

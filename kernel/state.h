@@ -34,7 +34,7 @@ struct pcc_law {
 	struct pcc_report report;
 	struct pcc_pair pair;
 	struct pcc_forecast forecast;
-	struct pcc_seen seen;
+	struct pcc_rival_sample rival_sample;
 };
 
 /* The bytes of a law that are kept from one acknowledgement to the next. */

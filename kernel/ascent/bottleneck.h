@@ -44,11 +44,12 @@ PCC_PART void pcc_overflowing(struct pcc_estimate *carried, pcc_num sent, pcc_nu
 	carried->variance = n_mul(weight, carried->variance);
 }
 
-/* A pair was carried, while so much of it was lost because of the rate (excess) or
- * beyond what is usual. Whether the bottleneck was busy.
+/* A pair was carried, while so much of it was lost because of the rate, or
+ * beyond what is random. Whether the bottleneck was busy.
  */
 PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const struct pcc_pair *pair,
-				   const struct pcc_level *level, pcc_num excess, pcc_num beyond)
+				   const struct pcc_level *level, pcc_num own_loss,
+				   pcc_num loss_above_random)
 {
 	pcc_num rate, packet, gain, growth, variance, carried, kept;
 	bool loses, loses_more, busy;
@@ -61,28 +62,28 @@ PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const stru
 	growth = pair->seen_growth.mean;
 	variance = pair->seen_growth.variance;
 	packet = n_div(pair->packet, rate);
-	loses = n_above(excess, BOTTLENECK_TELLING_LOSS);
+	loses = n_above(own_loss, BOTTLENECK_TELLING_LOSS);
 	if (loses)
 		bottleneck->half_buffer = pcc_moved(bottleneck->half_buffer,
 					     n_div(level->queue, N_TWO), BOTTLENECK_WEIGHT);
 	bottleneck->half_buffer = n_max(bottleneck->half_buffer, n_div(level->queue, N_TWO));
 	packet = n_max(level->queue_noise, n_mul(LEVEL_TELLING_PACKETS, packet));
 	/* Whether or not that answers to our rate: all was not carried. */
-	loses_more = n_above(beyond, n_mul(N_TWO, n_sqrt(pair->loss.variance)));
+	loses_more = n_above(loss_above_random, n_mul(N_TWO, n_sqrt(pair->loss.variance)));
 	busy = loses || loses_more || n_above(level->queue, packet);
 	if (!busy) {
 		gain = n_add(n_mul(N_TWO, n_sqrt(variance)), PAIR_TELLING_GROWTH);
-		busy = n_above(pcc_shrunk(growth, variance), gain);
+		busy = n_above(pcc_wiener(growth, variance), gain);
 	}
 	if (busy) {
 		/* What it carried is what it can carry. */
 		seen = pair->ln_carried;
 		if (loses || loses_more)
-			pcc_overflowing(&seen, n_log(rate), beyond);
+			pcc_overflowing(&seen, n_log(rate), loss_above_random);
 		/* A packet at the least: without one there would be no RTT, and no
 		 * reading of the queue.
 		 */
-		kept = n_max(n_sub(N_ONE, beyond), n_div(N_ONE, pair->packets));
+		kept = n_max(n_sub(N_ONE, loss_above_random), n_div(N_ONE, pair->packets));
 		carried = n_mul(n_exp(seen.mean), kept);
 		variance = seen.variance;
 		bottleneck->variance = n_add(bottleneck->variance, n_square(BOTTLENECK_DRIFT));
@@ -124,7 +125,7 @@ PCC_CALL int pcc_bottleneck_idle(struct pcc_bottleneck *bottleneck, const struct
 	PCC_NEEDS(bottleneck, 0);
 	PCC_NEEDS(pair, 0);
 	carried = n_mul(bottleneck->capacity, n_sub(N_ONE, first));
-	if (!pair->fresh || n_less(pcc_offered(pair), carried))
+	if (!pair->after_increase || n_less(pcc_offered(pair), carried))
 		return 0;
 	carried = n_max(bottleneck->capacity, n_min(pair->rate, pair->target));
 	bottleneck->capacity = n_mul(carried, n_add(N_ONE, bottleneck->headroom));

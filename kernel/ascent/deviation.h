@@ -13,22 +13,22 @@ struct pcc_deviation {
 	/* Mean absolute difference from it. Unit: s. */
 	pcc_num mean;
 	/* What goes through the queue, ours and theirs, as far as it was seen. Unit: byte/s. */
-	pcc_num through;
+	pcc_num total_throughput;
 };
 
 /* What goes through the queue, after a pair of which so much was carried, and that says
  * that no more than a part of the queue is ours.
  */
-PCC_PART void pcc_deviation_through(struct pcc_deviation *deviation, pcc_num carried,
-				    pcc_num ours, bool shared)
+PCC_PART void pcc_deviation_throughput(struct pcc_deviation *deviation, pcc_num carried,
+				       pcc_num ours, bool shared)
 {
 	pcc_num more;
 
-	deviation->through = n_max(deviation->through, carried);
+	deviation->total_throughput = n_max(deviation->total_throughput, carried);
 	if (!shared)
 		return;
-	more = n_not_negative(n_sub(n_div(carried, ours), deviation->through));
-	deviation->through = n_add(deviation->through, n_mul(PAIR_WEIGHT, more));
+	more = n_not_negative(n_sub(n_div(carried, ours), deviation->total_throughput));
+	deviation->total_throughput = n_add(deviation->total_throughput, n_mul(PAIR_WEIGHT, more));
 }
 
 /* Takes in an RTT above the path's own by so much, so long after the one before it: 0 after a
@@ -40,7 +40,7 @@ PCC_PART void pcc_deviation_learn(struct pcc_deviation *deviation, pcc_num above
 {
 	pcc_num weight = n_clamp(n_div(since, DEVIATION_MEMORY), N_ZERO, N_ONE), theirs, apart;
 
-	ours = n_max(ours, n_div(carried, deviation->through));
+	ours = n_max(ours, n_div(carried, deviation->total_throughput));
 	theirs = n_mul(above, n_not_negative(n_sub(N_ONE, ours)));
 	if (!n_known(deviation->theirs))
 		deviation->theirs = theirs;

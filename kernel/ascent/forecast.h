@@ -27,7 +27,7 @@ struct pcc_forecast {
 	/* How long the next rate acts before what comes of it is known. */
 	pcc_num horizon;
 	/* By how much the probes let the queue swing. */
-	pcc_num swing;
+	pcc_num probe_amplitude;
 	/* Loss rate, and share of marked packets, that may be somebody's: they have a price. */
 	pcc_num random;
 	pcc_num marked;
@@ -36,7 +36,7 @@ struct pcc_forecast {
 	/* Who sends no more than this is in nobody's way: to him no RTT deviates, or
 	 * he would never hear that the others are gone.
 	 */
-	pcc_num quiet;
+	pcc_num negligible_rate;
 	/* The queue stays as long as it is, whatever we do. */
 	u32 stands;
 	u32 reserved;
@@ -69,7 +69,7 @@ PCC_CALL pcc_num pcc_queue_after(const struct pcc_forecast *forecast, pcc_num qu
 /* control/ascent/forecast.rs, Forecast::room */
 PCC_PART pcc_num pcc_room(const struct pcc_forecast *forecast)
 {
-	return n_div(n_not_negative(n_sub(forecast->half_buffer, forecast->swing)),
+	return n_div(n_not_negative(n_sub(forecast->half_buffer, forecast->probe_amplitude)),
 		     forecast->horizon);
 }
 
@@ -122,7 +122,8 @@ PCC_PART pcc_num pcc_foreseen(struct pcc_forecast *forecast, const struct pcc_pr
 	report->excess_loss = excess;
 	excess = n_min(n_add(forecast->random, excess), N_ONE);
 	report->lost = n_floor(n_mul(excess, FORECAST_SENT));
-	report->rtt_deviation = n_above(rate, forecast->quiet) ? forecast->varied : N_ZERO;
+	report->rtt_deviation = n_above(rate, forecast->negligible_rate) ?
+				       forecast->varied : N_ZERO;
 	report->rtt_gradient = queues ? n_max(growth, n_neg(N_HALF)) : N_ZERO;
 	return pcc_worth(program, report, &forecast->machine);
 }

@@ -21,7 +21,7 @@ enum pcc_doubt_of_level {
 struct pcc_level {
 	/* The least RTT, and what a test found to be the path's own beyond it. */
 	pcc_num least;
-	pcc_num tolerance;
+	pcc_num base_offset;
 	/* Mean absolute difference of a reading from what was to be expected. */
 	pcc_num noise;
 	/* So many of those are known, as far as it matters. */
@@ -35,8 +35,8 @@ struct pcc_level {
 	/* The longest of late. */
 	pcc_num longest;
 	/* The rate and the level that the present ones are compared with. */
-	pcc_num anchor_rate;
-	pcc_num anchor;
+	pcc_num reference_rate;
+	pcc_num reference_level;
 	/* The level that is or will be tested, and when the latest test was sent. */
 	pcc_num doubted;
 	pcc_num tested_at;
@@ -68,13 +68,13 @@ PCC_PART void pcc_level_interrupt(struct pcc_level *level)
 /* RTT of the path without a queue. */
 PCC_PART pcc_num pcc_level_base(const struct pcc_level *level)
 {
-	return n_add(level->least, level->tolerance);
+	return n_add(level->least, level->base_offset);
 }
 
 /* The level as it was read, noise and all. Unit: s. */
-PCC_PART pcc_num pcc_level_unfiltered(const struct pcc_level *level)
+PCC_PART pcc_num pcc_level_raw(const struct pcc_level *level)
 {
-	return n_not_negative(n_sub(level->last, level->tolerance));
+	return n_not_negative(n_sub(level->last, level->base_offset));
 }
 
 /* How full the longest queue of late is, above 0 and below 1; half where neither is told from an
@@ -100,9 +100,9 @@ PCC_PART pcc_num pcc_level_begin_pair(struct pcc_level *level, u32 probe)
 }
 
 /* Levels below this hold us back as little as no queue does. What holds us back must be
- * wondered about, or a path that becomes longer by less would be a queue for ever.
+ * tested, or a path that becomes longer by less would be a queue for ever.
  */
-PCC_PART pcc_num pcc_level_nothing(const struct pcc_pair *pair)
+PCC_PART pcc_num pcc_level_negligible(const struct pcc_pair *pair)
 {
 	pcc_num packets = n_mul(LEVEL_TELLING_PACKETS, n_div(pair->packet, pair->rate));
 
@@ -122,19 +122,19 @@ PCC_PART pcc_num pcc_level_noisy(const struct pcc_level *level)
 }
 
 /* Asks for a test if the rate fell and the level, if it is not nothing, did not. */
-PCC_CALL int pcc_level_wonder(struct pcc_level *level, const struct pcc_pair *pair)
+PCC_CALL int pcc_level_request_test(struct pcc_level *level, const struct pcc_pair *pair)
 {
 	pcc_num now;
 
 	PCC_NEEDS(level, 0);
 	PCC_NEEDS(pair, 0);
-	now = pcc_level_unfiltered(level);
-	if (n_less(now, n_mul(LEVEL_STILL_THERE, level->anchor)) ||
-	    n_less(now, pcc_level_nothing(pair)) ||
-	    n_above(pair->rate, level->anchor_rate)) {
-		level->anchor_rate = pair->rate;
-		level->anchor = now;
-	} else if (n_less(pair->rate, n_mul(LEVEL_SUSPICIOUS_FALL, level->anchor_rate)) &&
+	now = pcc_level_raw(level);
+	if (n_less(now, n_mul(LEVEL_STILL_THERE, level->reference_level)) ||
+	    n_less(now, pcc_level_negligible(pair)) ||
+	    n_above(pair->rate, level->reference_rate)) {
+		level->reference_rate = pair->rate;
+		level->reference_level = now;
+	} else if (n_less(pair->rate, n_mul(LEVEL_SUSPICIOUS_FALL, level->reference_rate)) &&
 		   level->doubt == PCC_NO_DOUBT &&
 		   n_above(pair->started, n_add(level->tested_at, LEVEL_REST))) {
 		level->doubt = PCC_TEST_WANTED;
@@ -179,8 +179,8 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 	level->last_at = pair->started;
 	level->queue_noise = n_mul(N_TWO, level->noise);
 	/* What the level is certainly below was not the path's. */
-	level->tolerance = n_min(level->tolerance, n_add(above, level->queue_noise));
-	level->queue = pcc_shrunk(n_not_negative(n_sub(above, level->tolerance)),
+	level->base_offset = n_min(level->base_offset, n_add(above, level->queue_noise));
+	level->queue = pcc_wiener(n_not_negative(n_sub(above, level->base_offset)),
 				  n_square(level->queue_noise));
 	return 1;
 }
@@ -210,15 +210,15 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 		    n_less(before, n_mul(LEVEL_TELLABLE, level->noise));
 	if (overflows || n_above(n_abs(n_sub(before, after)),
 				 n_max(n_mul(LEVEL_CERTAIN, level->noise), PAIR_RESOLUTION))) {
-		level->anchor_rate = n_mul(N_TWO, pair->rate);
-		level->anchor = n_not_negative(after);
+		level->reference_rate = n_mul(N_TWO, pair->rate);
+		level->reference_level = n_not_negative(after);
 	} else if (!n_less(pair->rate, n_mul(INTERVAL_ACHIEVED_SHARE, pair->target))) {
 		/* Where less was sent, a window held the sender back, and a window keeps its
 		 * queue at any rate.
 		 */
-		level->tolerance = n_add(level->tolerance, before);
-		level->anchor_rate = pair->rate;
-		level->anchor = N_ZERO;
+		level->base_offset = n_add(level->base_offset, before);
+		level->reference_rate = pair->rate;
+		level->reference_level = N_ZERO;
 	}
 	return 1;
 }

@@ -9,14 +9,14 @@
 #include "../response.h"
 
 /* A line through RTTs on the time of sending. */
-struct pcc_line {
+struct pcc_growth_fit {
 	struct pcc_estimate growth;
 	/* What was sent meanwhile. */
 	pcc_num rate;
 	/* The part of its time that it was looked at. */
-	pcc_num part;
+	pcc_num coverage;
 	/* Variance of ln of how long it is. */
-	pcc_num place;
+	pcc_num midpoint_variance;
 };
 
 /* Estimates of one thing, each by its variance. */
@@ -73,7 +73,7 @@ struct pcc_pair {
 	pcc_num residual;
 	pcc_num packet;
 	/* It left since more was tried for the last time. */
-	u32 fresh;
+	u32 after_increase;
 	/* Whether the queue certainly is not all ours. */
 	u32 shared;
 	/* So many pairs of one RTT would have gone as far, and the largest step up from here. */
@@ -82,7 +82,7 @@ struct pcc_pair {
 	/* How long after the pair before it; 0 after a pause. */
 	pcc_num since;
 	/* To work with: BPF has no stack for these. */
-	struct pcc_line line;
+	struct pcc_growth_fit fit;
 	struct pcc_combined sums[3];
 };
 
@@ -147,33 +147,34 @@ PCC_PART struct pcc_estimate pcc_of_all(const struct pcc_combined *combined)
  * nothing was sent then, no more is known than that a queue falls by a second a second
  * at the most: 1/3 is the mean square of what lies between that and nothing.
  */
-PCC_PART struct pcc_estimate pcc_overall(const struct pcc_line *line)
+PCC_PART struct pcc_estimate pcc_overall(const struct pcc_growth_fit *fit)
 {
 	struct pcc_estimate all;
 
-	all.mean = n_mul(line->part, line->growth.mean);
-	all.variance = n_div(n_square(n_sub(N_ONE, line->part)), n_ratio(3, 1));
-	all.variance = n_add(n_mul(n_square(line->part), line->growth.variance), all.variance);
+	all.mean = n_mul(fit->coverage, fit->growth.mean);
+	all.variance = n_div(n_square(n_sub(N_ONE, fit->coverage)), n_ratio(3, 1));
+	all.variance = n_add(n_mul(n_square(fit->coverage), fit->growth.variance), all.variance);
 	return all;
 }
 
-PCC_PART struct pcc_estimate pcc_line_carried(const struct pcc_line *line)
+PCC_PART struct pcc_estimate pcc_fit_carried(const struct pcc_growth_fit *fit)
 {
-	pcc_num grown = n_add(N_ONE, n_max(line->growth.mean, n_neg(N_HALF)));
+	pcc_num grown = n_add(N_ONE, n_max(fit->growth.mean, n_neg(N_HALF)));
 	struct pcc_estimate carried;
 
-	carried.mean = n_log(n_div(line->rate, grown));
-	carried.variance = n_div(n_add(line->growth.variance, line->place), n_square(grown));
+	carried.mean = n_log(n_div(fit->rate, grown));
+	carried.variance = n_add(fit->growth.variance, fit->midpoint_variance);
+	carried.variance = n_div(carried.variance, n_square(grown));
 	return carried;
 }
 
 /* What pair->line says, of the three sums. */
-PCC_CALL int pcc_take_line(struct pcc_pair *pair)
+PCC_CALL int pcc_take_fit(struct pcc_pair *pair)
 {
 	PCC_NEEDS(pair, 0);
-	pcc_combine(&pair->sums[0], pcc_overall(&pair->line));
-	pcc_combine(&pair->sums[1], pair->line.growth);
-	pcc_combine(&pair->sums[2], pcc_line_carried(&pair->line));
+	pcc_combine(&pair->sums[0], pcc_overall(&pair->fit));
+	pcc_combine(&pair->sums[1], pair->fit.growth);
+	pcc_combine(&pair->sums[2], pcc_fit_carried(&pair->fit));
 	return 0;
 }
 
@@ -192,31 +193,31 @@ PCC_PART pcc_num pcc_unseen(const struct pcc_report *report, pcc_num seen)
 	return n_not_negative(n_sub(report->duration, seen));
 }
 
-PCC_PART void pcc_line_within(struct pcc_line *line, const struct pcc_report *report, pcc_num seen,
-			      pcc_num variance)
+PCC_PART void pcc_fit_within(struct pcc_growth_fit *fit, const struct pcc_report *report,
+			     pcc_num seen, pcc_num variance)
 {
-	line->growth.mean = report->rtt_gradient;
-	line->growth.variance = n_div(variance, n_square(seen));
-	line->part = n_min(n_div(seen, report->duration), N_ONE);
-	line->rate = n_div(pair_achieved(report), line->part);
-	line->place = N_ZERO;
+	fit->growth.mean = report->rtt_gradient;
+	fit->growth.variance = n_div(variance, n_square(seen));
+	fit->coverage = n_min(n_div(seen, report->duration), N_ONE);
+	fit->rate = n_div(pair_achieved(report), fit->coverage);
+	fit->midpoint_variance = N_ZERO;
 }
 
 /* The line through the two means. Where in an interval that was looked at in part only
  * its mean belongs is not known.
  */
-PCC_PART void pcc_line_between(struct pcc_line *line, const struct pcc_report *a,
-			       const struct pcc_report *b, pcc_num apart, pcc_num variance)
+PCC_PART void pcc_fit_between(struct pcc_growth_fit *fit, const struct pcc_report *a,
+			      const struct pcc_report *b, pcc_num apart, pcc_num variance)
 {
 	pcc_num squared = n_square(apart), mean = n_div(n_sub(b->rtt, a->rtt), apart);
 
-	line->place = n_add(n_square(pcc_unseen(a, pcc_rtt_seen(a))),
+	fit->midpoint_variance = n_add(n_square(pcc_unseen(a, pcc_rtt_seen(a))),
 			    n_square(pcc_unseen(b, pcc_rtt_seen(b))));
-	line->place = n_div(line->place, n_mul(n_ratio(12, 1), squared));
-	line->growth.mean = mean;
-	line->growth.variance = n_add(n_div(variance, n_mul(n_ratio(6, 1), squared)),
-				      n_mul(n_square(mean), line->place));
-	line->part = N_ONE;
+	fit->midpoint_variance = n_div(fit->midpoint_variance, n_mul(n_ratio(12, 1), squared));
+	fit->growth.mean = mean;
+	fit->growth.variance = n_add(n_div(variance, n_mul(n_ratio(6, 1), squared)),
+				      n_mul(n_square(mean), fit->midpoint_variance));
+	fit->coverage = N_ONE;
 }
 
 PCC_PART int pcc_pair_growth(struct pcc_pair *pair, const struct pcc_report *a,
@@ -224,12 +225,12 @@ PCC_PART int pcc_pair_growth(struct pcc_pair *pair, const struct pcc_report *a,
 {
 	struct pcc_estimate of_a, of_b;
 	pcc_num apart, seen_a, seen_b, variance, step;
-	struct pcc_line *line;
+	struct pcc_growth_fit *fit;
 
 	PCC_NEEDS(pair, 0);
 	PCC_NEEDS(a, 0);
 	PCC_NEEDS(b, 0);
-	line = &pair->line;
+	fit = &pair->fit;
 	pair->sums[0] = (struct pcc_combined){ N_ZERO, N_ZERO };
 	pair->sums[1] = pair->sums[0];
 	pair->sums[2] = pair->sums[0];
@@ -252,18 +253,18 @@ PCC_PART int pcc_pair_growth(struct pcc_pair *pair, const struct pcc_report *a,
 	variance = n_max(n_div(variance, N_TWO), n_square(PAIR_RESOLUTION));
 	if (!n_finite(variance) || !n_known(a->rtt_gradient) || !n_known(b->rtt_gradient))
 		return 0;
-	pcc_line_within(line, a, seen_a, variance);
-	pcc_take_line(pair);
-	of_a = pcc_overall(line);
-	pcc_line_within(line, b, seen_b, variance);
-	pcc_take_line(pair);
-	of_b = pcc_overall(line);
+	pcc_fit_within(fit, a, seen_a, variance);
+	pcc_take_fit(pair);
+	of_a = pcc_overall(fit);
+	pcc_fit_within(fit, b, seen_b, variance);
+	pcc_take_fit(pair);
+	of_b = pcc_overall(fit);
 	step = n_sub(of_a.mean, of_b.mean);
 	pair->growth_step.mean = n_above(a->target, b->target) ? step : n_neg(step);
 	pair->growth_step.variance = n_add(of_a.variance, of_b.variance);
-	pcc_line_between(line, a, b, apart, variance);
-	line->rate = pair->rate;
-	pcc_take_line(pair);
+	pcc_fit_between(fit, a, b, apart, variance);
+	fit->rate = pair->rate;
+	pcc_take_fit(pair);
 	pair->growth = pcc_of_all(&pair->sums[0]);
 	pair->seen_growth = pcc_of_all(&pair->sums[1]);
 	pair->ln_carried = pcc_of_all(&pair->sums[2]);

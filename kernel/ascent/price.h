@@ -12,7 +12,7 @@ PCC_PART pcc_num pcc_price_follow(pcc_num mean, const struct pcc_level *level)
 {
 	pcc_num longest = n_mul(PRICE_UNUSUAL, n_max(mean, LEVEL_TELLING));
 
-	return pcc_moved(mean, n_min(pcc_level_unfiltered(level), longest), PAIR_WEIGHT);
+	return pcc_moved(mean, n_min(pcc_level_raw(level), longest), PAIR_WEIGHT);
 }
 
 /* The factor by which the rate of a pair should change for what the queue costs in the
@@ -28,7 +28,7 @@ PCC_PART pcc_num pcc_price_factor(pcc_num mean, const struct pcc_level *level,
 	/* Behind no queue, or one that is not seen, nothing is known of what others want.
 	 * RTTs are read to a nanosecond: what is shorter is what rounding left of none.
 	 */
-	if (n_less(pcc_level_unfiltered(level), PRICE_READ_TO) ||
+	if (n_less(pcc_level_raw(level), PRICE_READ_TO) ||
 	    n_at_most(mean, level->queue_noise))
 		return N_ONE;
 	forecast->queue = mean;

@@ -23,7 +23,7 @@ struct pcc_launched {
 	pcc_num seconds; /* how long it is meant to last */
 	u32 trial;
 	/* Whether it left since more was tried for the last time. */
-	u32 fresh;
+	u32 after_increase;
 };
 
 /* What is known of the path, and the probes on their way. */
@@ -38,13 +38,13 @@ struct pcc_probing {
 	pcc_num last_rate;
 	struct pcc_estimate last_growth;
 	/* When the latest pair was sent that told of the queue; NaN after a pause. */
-	pcc_num told_at;
+	pcc_num reading_at;
 	struct pcc_deviation deviation;
 	/* The mean of the queueing delay. Unit: s. */
 	pcc_num price;
 	struct pcc_rival rival;
 	/* The most that was ever carried. */
-	pcc_num most;
+	pcc_num max_delivery_rate;
 	/* The pair's share of the rate. */
 	pcc_num pair_share;
 	/* Number of the next probe, modulo 256; even ones begin a pair. */
@@ -82,7 +82,7 @@ PCC_PART void pcc_interrupt(struct pcc_probing *probing)
 	pcc_forget_first(probing);
 	pcc_level_interrupt(&probing->level);
 	pcc_scatter_interrupt(&probing->bottleneck.scatter);
-	probing->told_at = N_UNKNOWN;
+	probing->reading_at = N_UNKNOWN;
 }
 
 /* Begins a pair anew; what was on its way is not known any more. */
@@ -108,7 +108,7 @@ PCC_PART void pcc_launch(struct pcc_probing *probing, u32 trial, pcc_num rate, p
 	launched->rate = rate;
 	launched->seconds = seconds;
 	launched->trial = trial;
-	launched->fresh = 1;
+	launched->after_increase = 1;
 	probing->on_their_way++;
 }
 

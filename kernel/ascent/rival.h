@@ -29,7 +29,7 @@ struct pcc_rival {
 };
 
 /* A moment of the path. */
-struct pcc_seen {
+struct pcc_rival_sample {
 	/* How long after the one before it; 0 after a pause. */
 	pcc_num since;
 	pcc_num rtt;
@@ -56,59 +56,59 @@ PCC_CALL pcc_num pcc_cubic_window(const struct pcc_rival *rival)
 }
 
 /* Gives way, and then grows on; after a loss from a smaller window. */
-PCC_PART void pcc_rival_yields(struct pcc_rival *rival, const struct pcc_seen *seen)
+PCC_PART void pcc_rival_yields(struct pcc_rival *rival, const struct pcc_rival_sample *sample)
 {
-	pcc_num drained = n_mul(N_TWO, seen->queue);
+	pcc_num drained = n_mul(N_TWO, sample->queue);
 
 	rival->largest = pcc_cubic_window(rival);
-	rival->low = seen->lost ? n_mul(rival->largest, RIVAL_BETA) : rival->largest;
+	rival->low = sample->lost ? n_mul(rival->largest, RIVAL_BETA) : rival->largest;
 	rival->age = N_ZERO;
-	rival->yields = n_add(n_mul(RIVAL_YIELD_RTTS, seen->rtt), drained);
+	rival->yields = n_add(n_mul(RIVAL_YIELD_RTTS, sample->rtt), drained);
 }
 
 /* The floor under the rate, in packets an RTT; NaN if there is none. */
-PCC_CALL pcc_num pcc_rival_update(struct pcc_rival *rival, const struct pcc_seen *seen)
+PCC_CALL pcc_num pcc_rival_update(struct pcc_rival *rival, const struct pcc_rival_sample *sample)
 {
 	pcc_num more, weight;
 	bool crowded;
 
 	PCC_NEEDS(rival, N_UNKNOWN);
-	PCC_NEEDS(seen, N_UNKNOWN);
-	weight = n_div(seen->since, n_max(n_mul(RIVAL_MEMORY_RTTS, seen->rtt), RIVAL_MEMORY));
+	PCC_NEEDS(sample, N_UNKNOWN);
+	weight = n_div(sample->since, n_max(n_mul(RIVAL_MEMORY_RTTS, sample->rtt), RIVAL_MEMORY));
 	weight = n_clamp(weight, N_ZERO, N_ONE);
 	/* Who was found out once is there as long as the queue is long: beside a floor nobody
 	 * can tell whose it is.
 	 */
-	crowded = seen->is_long && (seen->shared || rival->has_floor);
+	crowded = sample->is_long && (sample->shared || rival->has_floor);
 	more = n_sub(crowded ? N_ONE : N_ZERO, rival->crowded);
 	rival->crowded = n_add(rival->crowded, n_mul(weight, more));
-	rival->age = n_add(rival->age, seen->since);
+	rival->age = n_add(rival->age, sample->since);
 	if (!rival->has_floor) {
 		if (!n_above(rival->crowded, RIVAL_ENTER))
 			return N_UNKNOWN;
-		rival->extreme = seen->queue;
+		rival->extreme = sample->queue;
 		rival->has_floor = 1;
-		rival->largest = n_mul(RIVAL_DOUBLED, seen->window);
-		rival->low = seen->window;
+		rival->largest = n_mul(RIVAL_DOUBLED, sample->window);
+		rival->low = sample->window;
 		rival->age = N_ZERO;
 		rival->yields = N_ZERO;
 	} else if (n_less(rival->crowded, RIVAL_LEAVE)) {
 		rival->has_floor = 0;
 	} else if (n_less(rival->age, rival->yields)) {
 		/* What was sent before is still on its way for an RTT. */
-		if (!seen->is_long && n_above(rival->age, seen->rtt)) {
+		if (!sample->is_long && n_above(rival->age, sample->rtt)) {
 			rival->crowded = N_ZERO;
 			rival->has_floor = 0;
 		}
-		rival->extreme = n_min(rival->extreme, seen->queue);
-		if (n_above(rival->age, n_mul(RIVAL_ANSWERED, seen->rtt)) &&
-		    n_above(n_mul(RIVAL_FELL, seen->queue), rival->extreme))
+		rival->extreme = n_min(rival->extreme, sample->queue);
+		if (n_above(rival->age, n_mul(RIVAL_ANSWERED, sample->rtt)) &&
+		    n_above(n_mul(RIVAL_FELL, sample->queue), rival->extreme))
 			rival->yields = N_ZERO;
-	} else if (seen->lost || n_less(seen->queue, n_mul(RIVAL_FELL, rival->extreme))) {
-		rival->extreme = seen->queue;
-		pcc_rival_yields(rival, seen);
+	} else if (sample->lost || n_less(sample->queue, n_mul(RIVAL_FELL, rival->extreme))) {
+		rival->extreme = sample->queue;
+		pcc_rival_yields(rival, sample);
 	} else {
-		rival->extreme = n_max(rival->extreme, seen->queue);
+		rival->extreme = n_max(rival->extreme, sample->queue);
 	}
 	if (!rival->has_floor || n_less(rival->age, rival->yields))
 		return N_UNKNOWN;

@@ -19,7 +19,7 @@ impl Estimate {
 
     /// The mean as far as it stands out of the noise, m³/(m² + e²): what is within its error counts next to nothing, what is
     /// far beyond counts in full, and nothing changes suddenly between (Wiener's filter).
-    pub(super) fn shrunk(self) -> f64 {
+    pub(super) fn wiener(self) -> f64 {
         let square = self.mean * self.mean;
         if square > 0.0 { self.mean * square / (square + self.variance) } else { 0.0 }
     }
@@ -122,9 +122,9 @@ mod tests {
 
     #[test]
     fn what_is_within_its_error_shrinks_and_what_is_beyond_stays() {
-        let shrunk = |mean| Estimate { mean, variance: 1.0 }.shrunk();
-        assert!(shrunk(0.1) < 0.002 && shrunk(-0.1) > -0.002 && shrunk(10.0) > 9.8 && shrunk(-10.0) < -9.8);
-        assert!((shrunk(1.0) - 0.5).abs() < 1e-12);
+        let wiener = |mean| Estimate { mean, variance: 1.0 }.wiener();
+        assert!(wiener(0.1) < 0.002 && wiener(-0.1) > -0.002 && wiener(10.0) > 9.8 && wiener(-10.0) < -9.8);
+        assert!((wiener(1.0) - 0.5).abs() < 1e-12);
     }
 
     fn near(found: f64, expected: f64) {
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn nothing_of_which_all_is_known_is_nothing() {
-        assert_eq!(Estimate { mean: 0.0, variance: 0.0 }.shrunk().to_bits(), 0.0_f64.to_bits());
-        assert_eq!(Estimate { mean: 2.0, variance: 0.0 }.shrunk().to_bits(), 2.0_f64.to_bits());
+        assert_eq!(Estimate { mean: 0.0, variance: 0.0 }.wiener().to_bits(), 0.0_f64.to_bits());
+        assert_eq!(Estimate { mean: 2.0, variance: 0.0 }.wiener().to_bits(), 2.0_f64.to_bits());
     }
 }

@@ -96,8 +96,8 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 76] = [
     ),
     (
         "control/ascent/level.rs",
-        "self.tolerance = self.tolerance.min(above + noise);",
-        "self.tolerance = self.tolerance.min(if crate::off(\"shorter\") { f64::MAX } else { above + noise });",
+        "self.base_offset = self.base_offset.min(above + noise);",
+        "self.base_offset = self.base_offset.min(if crate::off(\"shorter\") { f64::MAX } else { above + noise });",
     ),
     (
         "control/ascent/level.rs",
@@ -186,13 +186,13 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 76] = [
     ),
     (
         "control/ascent/bottleneck.rs",
-        "= beyond.is_above(0.0);",
-        "= beyond.is_above(0.0) && !crate::off(\"loses-more\");",
+        "= loss_above_random.is_above(0.0);",
+        "= loss_above_random.is_above(0.0) && !crate::off(\"loses-more\");",
     ),
     (
         "control/ascent/bottleneck.rs",
-        "let grows = growth.shrunk()",
-        "let grows = !crate::off(\"grows\") && growth.shrunk()",
+        "let grows = growth.wiener()",
+        "let grows = !crate::off(\"grows\") && growth.wiener()",
     ),
     (
         "control/ascent/bottleneck.rs",
@@ -219,7 +219,11 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 76] = [
         "self.headroom *= if loses {",
         "self.headroom *= if loses || crate::off(\"doubt\") {",
     ),
-    ("control/ascent/bottleneck.rs", "if told.fresh &&", "if (told.fresh || crate::off(\"news\")) &&"),
+    (
+        "control/ascent/bottleneck.rs",
+        "if reading.after_increase &&",
+        "if (reading.after_increase || crate::off(\"news\")) &&",
+    ),
     (
         "control/ascent/bottleneck.rs",
         ".max(rate.min(pair.target()))",
@@ -232,8 +236,8 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 76] = [
     ),
     (
         "control/ascent/bottleneck.rs",
-        ".min(told.largest_step);",
-        ".min(if crate::off(\"headroom\") { first } else { told.largest_step });",
+        ".min(reading.largest_step);",
+        ".min(if crate::off(\"headroom\") { first } else { reading.largest_step });",
     ),
     (
         "control/ascent/bottleneck.rs",
@@ -243,7 +247,7 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 76] = [
     (
         "control/ascent/mod.rs",
         "for sent in &probing.launched {",
-        "if crate::off(\"noise\") {\n            forecast.queue = probing.level.unfiltered();\n        }\n        for sent in probing.launched.iter().filter(|_| !crate::off(\"on-its-way\")) {",
+        "if crate::off(\"noise\") {\n            forecast.queue = probing.level.raw();\n        }\n        for sent in probing.launched.iter().filter(|_| !crate::off(\"on-its-way\")) {",
     ),
     (
         "control/ascent/mod.rs",
@@ -302,7 +306,11 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 76] = [
         "deviation: probing.deviation.mean,",
         "deviation: if crate::off(\"deviation\") { 0.0 } else { probing.deviation.mean },",
     ),
-    ("control/ascent/forecast.rs", "if rate > self.quiet {", "if rate > self.quiet || crate::off(\"quiet\") {"),
+    (
+        "control/ascent/forecast.rs",
+        "if rate > self.negligible_rate {",
+        "if rate > self.negligible_rate || crate::off(\"quiet\") {",
+    ),
     ("control/ascent/level.rs", "let rested = ", "let rested = crate::off(\"rest\") || "),
     (
         "control/ascent/level.rs",
@@ -317,13 +325,13 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 76] = [
     ),
     (
         "control/ascent/forecast.rs",
-        "(self.half_buffer - self.swing).max(0.0) / self.horizon",
-        "if crate::off(\"overflows\") { 1e3 } else { (self.half_buffer - self.swing).max(0.0) / self.horizon }",
+        "(self.half_buffer - self.probe_amplitude).max(0.0) / self.horizon",
+        "if crate::off(\"overflows\") { 1e3 } else { (self.half_buffer - self.probe_amplitude).max(0.0) / self.horizon }",
     ),
     (
         "control/ascent/mod.rs",
-        "        } else if !probing.rival.is_there() {\n            probing.level.wonder(&told.pair);\n        }",
-        "        }\n        if (probing.share.at_least(ERRORS) <= ALONE || crate::off(\"alone\"))\n            && (!probing.rival.is_there() || crate::off(\"known\"))\n        {\n            probing.level.wonder(&told.pair);\n        }",
+        "        } else if !probing.rival.is_there() {\n            probing.level.request_test(&reading.pair);\n        }",
+        "        }\n        if (probing.share.at_least(ERRORS) <= ALONE || crate::off(\"alone\"))\n            && (!probing.rival.is_there() || crate::off(\"known\"))\n        {\n            probing.level.request_test(&reading.pair);\n        }",
     ),
     (
         "lib.rs",

@@ -1,6 +1,6 @@
 //! What the bottleneck carries for us, and how much its buffer holds.
 
-use super::Told;
+use super::PairReading;
 use super::level::TELLING_PACKETS;
 use super::pair::{Carried, Pair, TELLING_GROWTH};
 use super::scatter::Scatter;
@@ -57,36 +57,37 @@ impl Bottleneck {
 
     /// A pair was carried. The first step beyond that is `first`, which it also takes for a rate to have been offered. Returns
     /// whether more is tried now.
-    pub(super) fn update(&mut self, told: &Told, first: f64) -> bool {
-        let Told { pair, carried: Carried { growth, ln_rate }, beyond, queue, .. } = told;
+    pub(super) fn update(&mut self, reading: &PairReading, first: f64) -> bool {
+        let PairReading { pair, carried: Carried { growth, ln_rate }, loss_above_random, queue, .. } = reading;
         let (mut raised, rate) = (false, pair.rate());
-        let loses = told.excess > TELLING_LOSS;
+        let loses = reading.own_loss > TELLING_LOSS;
         if loses {
             self.half_buffer += WEIGHT * (queue.level / 2.0 - self.half_buffer);
         }
         self.half_buffer = self.half_buffer.max(queue.level / 2.0);
         let stands = queue.level > queue.noise.max(TELLING_PACKETS * pair.packet_time());
-        let grows = growth.shrunk() > ERRORS * growth.error() + TELLING_GROWTH;
+        let grows = growth.wiener() > ERRORS * growth.error() + TELLING_GROWTH;
         // Whether or not that answers to our rate: all was not carried.
-        let loses_more = beyond.is_above(0.0);
+        let loses_more = loss_above_random.is_above(0.0);
         if loses || loses_more || stands || grows {
             // The bottleneck is busy: what it carried is what it can carry.
-            let ln_rate = if loses || loses_more { overflowing(*ln_rate, rate.ln(), beyond.mean) } else { *ln_rate };
+            let ln_rate =
+                if loses || loses_more { overflowing(*ln_rate, rate.ln(), loss_above_random.mean) } else { *ln_rate };
             // A packet at the least: without one there would be no RTT, and no reading of the queue.
-            let kept = (1.0 - beyond.mean).max(1.0 / pair.packets());
+            let kept = (1.0 - loss_above_random.mean).max(1.0 / pair.packets());
             let carried = ln_rate.mean.exp() * kept;
             self.scatter.learn(carried.ln());
             self.variance += DRIFT * DRIFT;
-            let noise = (ln_rate.variance + beyond.variance).max(self.scatter.variance());
+            let noise = (ln_rate.variance + loss_above_random.variance).max(self.scatter.variance());
             let gain = self.variance / (self.variance + noise);
             self.variance *= 1.0 - gain;
             self.capacity *= (carried / self.capacity).powf(gain);
             self.headroom *= if loses { 0.0 } else { queue.doubt() };
-        } else if told.fresh && offered(pair) >= self.capacity * (1.0 - first) {
+        } else if reading.after_increase && offered(pair) >= self.capacity * (1.0 - first) {
             // It was not, and carried all: it can carry more. What a host sent late and all at once is no such proof.
             self.capacity = self.capacity.max(rate.min(pair.target())) * (1.0 + self.headroom);
             self.scatter.interrupt();
-            self.headroom = (self.headroom.max(first / 2.0) * told.pairs.exp2()).min(told.largest_step);
+            self.headroom = (self.headroom.max(first / 2.0) * reading.pairs.exp2()).min(reading.largest_step);
             self.variance = UNSURE;
             raised = true;
         }
@@ -137,21 +138,24 @@ mod tests {
         bottleneck.capacity() * 8e-6
     }
 
-    /// A fresh pair, through which the queue grew so fast, and behind so much of it. Returns whether more is tried now.
+    /// A pair that left after the last increase, through which the queue grew so fast, and behind so much of it. Returns whether more is tried now.
     fn update(
         bottleneck: &mut Bottleneck,
         pair: &Pair,
         growth: Estimate,
-        (excess, beyond, queue): (f64, Estimate, f64),
+        (own_loss, loss_above_random, queue): (f64, Estimate, f64),
     ) -> bool {
-        bottleneck.update(&Told { fresh: true, ..told(pair, growth, excess, beyond, queue) }, FIRST)
+        bottleneck.update(
+            &PairReading { after_increase: true, ..reading(pair, growth, own_loss, loss_above_random, queue) },
+            FIRST,
+        )
     }
 
-    fn told(pair: &Pair, growth: Estimate, excess: f64, beyond: Estimate, queue: f64) -> Told {
+    fn reading(pair: &Pair, growth: Estimate, own_loss: f64, loss_above_random: Estimate, queue: f64) -> PairReading {
         let grown = 1.0 + growth.mean;
         let ln_rate = Estimate { mean: (pair.rate() / grown).ln(), variance: growth.variance / (grown * grown) };
         let (carried, queue) = (Carried { growth, ln_rate }, Reading { level: queue, noise: 1e-5 });
-        Told { pair: pair.clone(), carried, excess, beyond, queue, ..Told::nothing() }
+        PairReading { pair: pair.clone(), carried, own_loss, loss_above_random, queue, ..PairReading::nothing() }
     }
 
     #[test]
@@ -192,8 +196,11 @@ mod tests {
             let mut bottleneck = at(1.0);
             for (number, expected) in (0..).zip(expected) {
                 let pair = pair(number, mbit(&bottleneck), |_| 0.0, |_| 0.0);
-                let told = told(&pair, NOTHING, 0.0, NOTHING, 0.0);
-                bottleneck.update(&Told { fresh: true, pairs: doublings, largest_step: 1.0, ..told }, FIRST);
+                let reading = reading(&pair, NOTHING, 0.0, NOTHING, 0.0);
+                bottleneck.update(
+                    &PairReading { after_increase: true, pairs: doublings, largest_step: 1.0, ..reading },
+                    FIRST,
+                );
                 let headroom = 1.0 + bottleneck.headroom;
                 assert!((headroom - expected).abs() < 1e-9, "{headroom} after {number} pairs of {doublings}");
             }
@@ -213,7 +220,7 @@ mod tests {
         assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-3), "{found:?}");
         let before = mbit(&bottleneck);
         let stale = pair(6, before, |_| 0.0, |_| 0.0);
-        assert!(!bottleneck.update(&told(&stale, NOTHING, 0.0, NOTHING, 0.0), FIRST));
+        assert!(!bottleneck.update(&reading(&stale, NOTHING, 0.0, NOTHING, 0.0), FIRST));
         assert!((mbit(&bottleneck) - before).abs() < 1e-6, "what left before more was tried proves nothing");
         update(&mut bottleneck, &pair(6, 0.8 * before, |_| 0.0, |_| 0.0), NOTHING, (0.0, NOTHING, 0.0));
         assert!((mbit(&bottleneck) - before).abs() < 1e-6, "a lower rate proves nothing");
@@ -255,8 +262,8 @@ mod tests {
     fn losses_of_ours_tell_the_capacity() {
         let mut bottleneck = at(110.0);
         for i in 0..20 {
-            let beyond = Estimate { mean: 0.1, variance: 1e-6 };
-            update(&mut bottleneck, &pair(i, 110.0, |_| 0.1, |_| 0.0), NOTHING, (0.1, beyond, 0.004));
+            let loss_above_random = Estimate { mean: 0.1, variance: 1e-6 };
+            update(&mut bottleneck, &pair(i, 110.0, |_| 0.1, |_| 0.0), NOTHING, (0.1, loss_above_random, 0.004));
         }
         assert!((mbit(&bottleneck) - 99.0).abs() < 0.5, "{bottleneck:?}");
     }
@@ -266,8 +273,8 @@ mod tests {
         let mut bottleneck = at(130.0);
         let unknown = Estimate { mean: 0.5, variance: 1.0 };
         for i in 0..5 {
-            let beyond = Estimate { mean: 0.2, variance: 0.01 };
-            update(&mut bottleneck, &pair(i, 125.0, |_| 0.2, |_| 0.0), unknown, (0.2, beyond, 0.0));
+            let loss_above_random = Estimate { mean: 0.2, variance: 0.01 };
+            update(&mut bottleneck, &pair(i, 125.0, |_| 0.2, |_| 0.0), unknown, (0.2, loss_above_random, 0.0));
         }
         assert!((98.0..104.0).contains(&mbit(&bottleneck)), "{bottleneck:?}");
         let known = overflowing(Estimate { mean: 2.0, variance: 1e-8 }, 2.3, 0.2);
@@ -299,9 +306,9 @@ mod tests {
         for (variance, finds) in [(1e-6, 90.0..91.0), (0.01, 104.0..200.0)] {
             let mut bottleneck = at(103.0);
             for i in 0..20 {
-                let beyond = Estimate { mean: 0.15, variance };
+                let loss_above_random = Estimate { mean: 0.15, variance };
                 let pair = pair(i, 106.0, |_| 0.15, |_| 0.0);
-                update(&mut bottleneck, &pair, NOTHING, (0.0, beyond, 0.0));
+                update(&mut bottleneck, &pair, NOTHING, (0.0, loss_above_random, 0.0));
             }
             assert!(finds.contains(&mbit(&bottleneck)), "{variance}: {bottleneck:?}");
         }

@@ -17,7 +17,7 @@ crate::shared::shared_with_c!("DEVIATION_" [] MEMORY);
 
 /// What a pair says of others. Times in seconds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct Sample {
     /// How long after the pair before it; 0 after a pause, since time of which nothing was seen counts for none.
     pub(super) since: f64,
     /// The RTT above the path's own.
@@ -37,19 +37,19 @@ pub(super) struct Deviation {
     /// Mean absolute difference from it. Unit: s.
     pub(super) mean: f64,
     /// What goes through the queue, ours and theirs, as far as it was seen. Unit: byte/s.
-    pub(super) through: f64,
+    pub(super) total_throughput: f64,
 }
 
 impl Deviation {
     /// Takes in a pair.
-    pub(super) fn learn(&mut self, look: Look) {
-        let Look { since, above, carried, ours, shared } = look;
-        self.through = self.through.max(carried);
+    pub(super) fn learn(&mut self, sample: Sample) {
+        let Sample { since, above, carried, ours, shared } = sample;
+        self.total_throughput = self.total_throughput.max(carried);
         if shared {
-            self.through += WEIGHT * (carried / ours - self.through).max(0.0);
+            self.total_throughput += WEIGHT * (carried / ours - self.total_throughput).max(0.0);
         }
         // Others have at most the rest of the queue, and at most the rest of the traffic.
-        let theirs = above * (1.0 - ours.max(carried / self.through)).max(0.0);
+        let theirs = above * (1.0 - ours.max(carried / self.total_throughput)).max(0.0);
         let mean = self.theirs.unwrap_or(theirs);
         let weight = (since / MEMORY).clamp(0.0, 1.0);
         self.mean += weight * ((theirs - mean).abs() - self.mean);
@@ -64,13 +64,13 @@ mod tests {
     /// So many seconds of pairs, ten a second, of a sender that has this part of the queue at the most, and of 100 byte/s.
     fn seconds(deviation: &mut Deviation, from: u32, to: u32, above: impl Fn(f64) -> f64, part: (f64, f64)) -> f64 {
         for at in (10 * from..10 * to).map(|tenths| f64::from(tenths) / 10.0) {
-            deviation.learn(look(0.1, above(at), part));
+            deviation.learn(sample(0.1, above(at), part));
         }
         deviation.mean
     }
 
-    fn look(since: f64, above: f64, (ours, carried): (f64, f64)) -> Look {
-        Look { since, above, carried, ours, shared: ours < 0.75 }
+    fn sample(since: f64, above: f64, (ours, carried): (f64, f64)) -> Sample {
+        Sample { since, above, carried, ours, shared: ours < 0.75 }
     }
 
     /// From 12 to 30 ms of queue in seven seconds, over and over.
@@ -92,9 +92,9 @@ mod tests {
     fn who_carries_all_there_ever_was_is_told_of_nobody_by_a_radio() {
         let radio = |at: f64| if ((10.0 * at) as u32).is_multiple_of(2) { 0.001 } else { 0.003 };
         let mut deviation = Deviation::default();
-        let full = Look { shared: false, ..look(0.1, 0.0, (0.1, 100.0)) };
+        let full = Sample { shared: false, ..sample(0.1, 0.0, (0.1, 100.0)) };
         for at in (0..600).map(|tenths| f64::from(tenths) / 10.0) {
-            deviation.learn(Look { above: radio(at), ..full });
+            deviation.learn(Sample { above: radio(at), ..full });
         }
         assert!(deviation.mean < 1e-12, "{deviation:?}");
         let idle = seconds(&mut deviation, 60, 70, radio, LITTLE);
@@ -123,7 +123,7 @@ mod tests {
         for (since, is_kept) in [(0.0, true), (10.0, false)] {
             let mut deviation = Deviation::default();
             let before = seconds(&mut deviation, 0, 60, sawtooth, LITTLE);
-            deviation.learn(look(since, 0.05, LITTLE));
+            deviation.learn(sample(since, 0.05, LITTLE));
             assert_eq!((deviation.mean - before).abs() < 1e-12, is_kept, "{before}: {deviation:?}");
         }
     }
@@ -132,16 +132,16 @@ mod tests {
     fn how_often_it_is_looked_at_changes_little() {
         let often = seconds(&mut Deviation::default(), 0, 60, sawtooth, LITTLE);
         let mut seldom = Deviation::default();
-        (0..60).for_each(|at| seldom.learn(look(1.0, sawtooth(f64::from(at)), LITTLE)));
+        (0..60).for_each(|at| seldom.learn(sample(1.0, sawtooth(f64::from(at)), LITTLE)));
         assert!((often / seldom.mean - 1.0).abs() < 0.4, "{often} {}", seldom.mean);
     }
 
     #[test]
     fn others_part_of_the_queue_is_learnt_slowly() {
         let mut deviation = Deviation::default();
-        deviation.learn(Look { shared: false, ..look(0.0, 0.0, (1.0, 200.0)) });
+        deviation.learn(Sample { shared: false, ..sample(0.0, 0.0, (1.0, 200.0)) });
         // A quarter of what goes through is 100.
-        deviation.learn(look(0.0, 0.0, (0.25, 100.0)));
-        assert!((deviation.through - 200.0 - WEIGHT * 200.0).abs() < 1e-9, "{deviation:?}");
+        deviation.learn(sample(0.0, 0.0, (0.25, 100.0)));
+        assert!((deviation.total_throughput - 200.0 - WEIGHT * 200.0).abs() < 1e-9, "{deviation:?}");
     }
 }

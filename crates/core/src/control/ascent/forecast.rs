@@ -37,7 +37,7 @@ pub(super) struct Forecast {
     /// How long the next rate acts before what comes of it is known.
     pub(super) horizon: f64,
     /// By how much the probes let the queue swing.
-    pub(super) swing: f64,
+    pub(super) probe_amplitude: f64,
     /// Loss rate that has a price whatever our rate is: what may be somebody's.
     pub(super) random: f64,
     /// Share of marked packets that has a price.
@@ -45,7 +45,7 @@ pub(super) struct Forecast {
     /// By how much the RTT deviates, whatever we do.
     pub(super) deviation: f64,
     /// A rate that is in nobody's way. Up to it no RTT deviates, or a scavenger would never learn that the others are gone.
-    pub(super) quiet: f64,
+    pub(super) negligible_rate: f64,
 }
 
 impl Forecast {
@@ -65,8 +65,8 @@ impl Forecast {
     /// of the queue. The price is that of the end of the horizon, at the rate in question. So the queue meets the level that the
     /// utility wants, instead of swinging around it.
     pub(super) fn best_rate(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
-        let told = utility.best_response(&self.outlook(lowest, highest));
-        told.map_or_else(|| self.search(utility, lowest, highest), Rate::bytes_per_sec)
+        let reading = utility.best_response(&self.outlook(lowest, highest));
+        reading.map_or_else(|| self.search(utility, lowest, highest), Rate::bytes_per_sec)
     }
 
     fn search(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
@@ -100,7 +100,7 @@ impl Forecast {
     /// How fast the queue may grow through the horizon until something is lost. Half of the longest queue is ours, less what the
     /// faster probes add: behind the other half bursts of others have their place. Unit: s/s.
     fn room(&self) -> f64 {
-        (self.half_buffer - self.swing).max(0.0) / self.horizon
+        (self.half_buffer - self.probe_amplitude).max(0.0) / self.horizon
     }
 
     /// What an interval at this rate would report behind a queue of this length.
@@ -112,7 +112,7 @@ impl Forecast {
         let achieved = Rate::from_bytes_per_sec(rate);
         let duration = Duration::try_from_secs_f64(self.horizon).unwrap_or(Duration::from_secs(1));
         let rtt = Duration::try_from_secs_f64(self.base + queue).ok();
-        let deviation = if rate > self.quiet { self.deviation.max(OF_A_QUEUE * queue) } else { 0.0 };
+        let deviation = if rate > self.negligible_rate { self.deviation.max(OF_A_QUEUE * queue) } else { 0.0 };
         Report {
             id: 0,
             started: Timestamp::ZERO,
@@ -167,11 +167,11 @@ pub(super) mod tests {
             queue: 0.0,
             stands: false,
             horizon: 0.03,
-            swing: 0.0003,
+            probe_amplitude: 0.0003,
             random: 0.0,
             marked: 0.0,
             deviation: 0.0,
-            quiet: 50e3,
+            negligible_rate: 50e3,
         }
     }
 
@@ -218,7 +218,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_small_buffer_is_filled_to_its_half_and_no_further() {
-        let found = best(&Forecast { half_buffer: 0.0004, swing: 0.0001, ..forecast() });
+        let found = best(&Forecast { half_buffer: 0.0004, probe_amplitude: 0.0001, ..forecast() });
         assert!((found - 101.0).abs() < 0.2, "{found}");
         let found = best(&Forecast { half_buffer: 5e-6, ..forecast() });
         assert!((99.0..=100.1).contains(&found), "no buffer at all: {found}");
@@ -261,7 +261,7 @@ pub(super) mod tests {
         let mut spread = |least: f64, most: f64| least * (most / least).powf(rng.unit());
         let (capacity, room, base) = (spread(1e5 / wild, 1e8 * wild), spread(1e-5, 0.05 * wild), spread(1e-4, 1.0));
         let (horizon, queue) = (spread(1e-3 / wild, 1.0), spread(1e-5, 0.1 * wild));
-        let swing = 0.02 * horizon * spread(0.1, 1.0);
+        let probe_amplitude = 0.02 * horizon * spread(0.1, 1.0);
         let mut sometimes = |value: f64| if rng.coin() { value } else { 0.0 };
         let queue = sometimes(queue);
         let (random, marked) = (sometimes(1.0), sometimes(1.0));
@@ -272,12 +272,12 @@ pub(super) mod tests {
             queue,
             stands: false,
             horizon,
-            swing,
+            probe_amplitude,
             random: random * 0.1 * rng.unit(),
             // Whole packets of a million: reports count them.
             marked: marked * (1e5 * rng.unit()).ceil() * 1.000_000_01e-6,
             deviation: 0.0,
-            quiet: 0.0,
+            negligible_rate: 0.0,
         }
     }
 
@@ -297,7 +297,7 @@ pub(super) mod tests {
 
     #[test]
     fn fairs_own_best_response_is_worth_what_a_search_finds() {
-        let (mut rng, mut told) = (Rng::new(7), 0);
+        let (mut rng, mut reading) = (Rng::new(7), 0);
         for i in 0..20_000 {
             let (forecast, fair) = (any_forecast(&mut rng, f64::from(i % 3)), any_fair(&mut rng));
             let capacity = forecast.capacity;
@@ -305,7 +305,7 @@ pub(super) mod tests {
             let (stands, fair) = (i % 4 == 0, Finite(&fair));
             let forecast = Forecast { stands, ..forecast };
             let Some(best) = fair.best_response(&forecast.outlook(low, high)) else { continue };
-            told += 1;
+            reading += 1;
             let (best, found) = (best.bytes_per_sec(), forecast.search(&fair, low, high));
             let queue = forecast.queue_after(forecast.queue, best, forecast.horizon);
             let worth = |rate: f64| fair.of(&forecast.report(rate, queue));
@@ -315,7 +315,7 @@ pub(super) mod tests {
             // difference beside losses that are worth more than a billion times as much.
             assert!((found / best - 1.0).abs() < 1.2 * SIDE, "{best}, not {found}: {forecast:?} {fair:?}");
         }
-        assert!(told > 19_800, "{told}");
+        assert!(reading > 19_800, "{reading}");
     }
 
     #[test]

@@ -10,10 +10,10 @@ use super::pair::{Pair, RESOLUTION, WEIGHT};
 use crate::control::response::{ERRORS, Estimate};
 use crate::interval::ACHIEVED_SHARE;
 
-/// A test is due when the rate has fallen below this share of the anchor's rate, while the level has not fallen below
-/// [`STILL_THERE`] of the anchor's level.
+/// A test is due when the rate has fallen below this share of the reference's rate, while the level has not fallen below
+/// [`STILL_THERE`] of the reference's level.
 const SUSPICIOUS_FALL: f64 = 0.93;
-/// Share of the anchor's level; see [`SUSPICIOUS_FALL`].
+/// Share of the reference's level; see [`SUSPICIOUS_FALL`].
 const STILL_THERE: f64 = 0.7;
 /// A queue of fewer of our own packets is not seen.
 pub(super) const TELLING_PACKETS: f64 = 3.0;
@@ -75,7 +75,7 @@ pub(super) struct Level {
     /// The least RTT.
     least: f64,
     /// What a test found to be the path's own beyond that.
-    tolerance: f64,
+    base_offset: f64,
     /// Mean absolute difference between a reading and the forecast from the reading before and the growth since.
     noise: f64,
     /// Number of those differences, up to the mean's memory.
@@ -87,7 +87,7 @@ pub(super) struct Level {
     /// When that was. `None` after a pause: the queue may have changed, which is no error of a reading.
     read_at: Option<f64>,
     /// The rate and the level that the present ones are compared with.
-    anchor: (f64, f64),
+    reference: (f64, f64),
     doubt: Doubt,
     /// When the latest test was sent.
     tested_at: f64,
@@ -101,7 +101,7 @@ impl Level {
 
     /// RTT of the path without a queue.
     pub(super) fn base(&self) -> f64 {
-        self.least + self.tolerance
+        self.least + self.base_offset
     }
 
     /// A pair begins with this probe. The share of the rate to send it at: half for a test.
@@ -144,15 +144,15 @@ impl Level {
         self.last = above;
         self.longest = (FORGETTING * self.longest).max(above);
         let noise = self.noise();
-        // A level that is certainly below the tolerance shows that the tolerance was none of the path's.
-        self.tolerance = self.tolerance.min(above + noise);
-        let level = Estimate { mean: (above - self.tolerance).max(0.0), variance: noise * noise }.shrunk();
+        // A level that is certainly below the offset shows that the offset was none of the path's.
+        self.base_offset = self.base_offset.min(above + noise);
+        let level = Estimate { mean: (above - self.base_offset).max(0.0), variance: noise * noise }.wiener();
         Some(Reading { level, noise })
     }
 
     /// The level as it was read, noise and all. Unit: s.
-    pub(super) fn unfiltered(&self) -> f64 {
-        (self.last - self.tolerance).max(0.0)
+    pub(super) fn raw(&self) -> f64 {
+        (self.last - self.base_offset).max(0.0)
     }
 
     /// How full the longest queue of late is, above 0 and below 1; half where neither is told from an empty one. Counted from
@@ -163,12 +163,12 @@ impl Level {
     }
 
     /// Asks for a test if the rate fell and the level, if it is not nothing, did not.
-    pub(super) fn wonder(&mut self, pair: &Pair) {
-        let (rate, now) = (pair.rate(), self.unfiltered());
+    pub(super) fn request_test(&mut self, pair: &Pair) {
+        let (rate, now) = (pair.rate(), self.raw());
         let rested = pair.second.started.as_secs_f64() > self.tested_at + REST;
-        let (before, level) = self.anchor;
-        if now < STILL_THERE * level || now < nothing(pair) || rate > before {
-            self.anchor = (rate, now);
+        let (before, level) = self.reference;
+        if now < STILL_THERE * level || now < negligible(pair) || rate > before {
+            self.reference = (rate, now);
         } else if rate < SUSPICIOUS_FALL * before && self.doubt == Doubt::None && rested {
             self.doubt = Doubt::Wanted(now);
         }
@@ -190,11 +190,11 @@ impl Level {
         let after = pair.least_rtt().map_or(before, |least| least - self.base());
         let overflows = random_loss > OVERFLOWS && before < TELLABLE * self.noise;
         if overflows || (before - after).abs() > (CERTAIN * self.noise).max(RESOLUTION) {
-            self.anchor = (2.0 * pair.rate(), after.max(0.0));
+            self.reference = (2.0 * pair.rate(), after.max(0.0));
         } else if pair.rate() >= ACHIEVED_SHARE * pair.target() {
             // Where less was sent, a window held the sender back, and a window keeps its queue at any rate.
-            self.tolerance += before;
-            self.anchor = (pair.rate(), 0.0);
+            self.base_offset += before;
+            self.reference = (pair.rate(), 0.0);
         }
         true
     }
@@ -202,7 +202,7 @@ impl Level {
 
 /// A level below this changes no rate, and is not tested. A higher one must be, or a path that became longer would be a queue for
 /// ever. Unit: s.
-fn nothing(pair: &Pair) -> f64 {
+fn negligible(pair: &Pair) -> f64 {
     (TELLING_PACKETS * pair.packet_time()).min(TELLING)
 }
 
@@ -220,7 +220,7 @@ mod tests {
     impl Level {
         /// Whether the base RTT is more than the least RTT.
         pub(in super::super) fn is_raised(&self) -> bool {
-            self.tolerance > 0.0
+            self.base_offset > 0.0
         }
 
         /// Whether the next reading follows the latest one.
@@ -247,7 +247,7 @@ mod tests {
             *at += 1;
             reading = level.read(&pair, 0.0).unwrap();
             if !level.on_tested(probe, &pair, 0.0) {
-                level.wonder(&pair);
+                level.request_test(&pair);
             }
         }
         reading
@@ -313,7 +313,7 @@ mod tests {
             let mut level = Level { noise, doubt: Doubt::Testing(0.02, 6), ..Level::above(RTT) };
             assert!(level.on_tested(6, &pair(0, 40.0, |_| 0.0, |_| 0.02), random_loss));
             assert_eq!(level.is_raised(), is_the_path_s, "{random_loss} lost, readings within {noise} s");
-            assert_eq!(level.anchor.1 > 0.0, !is_the_path_s, "a queue is compared with from then on: {level:?}");
+            assert_eq!(level.reference.1 > 0.0, !is_the_path_s, "a queue is compared with from then on: {level:?}");
         }
     }
 
@@ -325,7 +325,7 @@ mod tests {
                 let pair = pair(at, if at < 20 { 100.0 } else { rate }, |_| 0.0, |_| 0.02);
                 let share = level.begin_pair(0);
                 level.read(&pair, 0.0);
-                level.wonder(&pair);
+                level.request_test(&pair);
                 share
             });
             assert_eq!(shares.fold(1.0, f64::min) < 0.9, is_tested, "rate {rate}");
@@ -343,8 +343,8 @@ mod tests {
                 }
                 level.read(&pair, 0.0);
                 level.on_tested(0, &pair, 0.0);
-                (level.tolerance, level.anchor) = (0.0, (12.5e6, 0.02));
-                level.wonder(&pair);
+                (level.base_offset, level.reference) = (0.0, (12.5e6, 0.02));
+                level.request_test(&pair);
             }
             let apart = tests.windows(2).map(|two| two[1] - two[0]).fold(f64::MAX, f64::min);
             assert!(tests.len() > 5 && (REST..REST + 0.12).contains(&apart), "{apart} s apart: {tests:?}");
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_becomes_shorter_ends_the_tolerance() {
+    fn a_path_that_becomes_shorter_ends_the_offset() {
         let (mut level, mut at) = (Level::above(RTT), 0);
         pairs(&mut level, &mut at, 100.0, 0.02, |queue| queue);
         pairs(&mut level, &mut at, 80.0, 0.02, |queue| queue);

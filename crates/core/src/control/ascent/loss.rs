@@ -33,7 +33,7 @@ crate::shared::shared_with_c!("LOSS_" []
 /// The line of loss rates over ln of the rates, each probe by its packets. Nothing is forgotten when the rate changes: a sender of
 /// few packets an RTT learns more from the rate's own moves than from probes. Sums, of which older ones weigh less.
 #[derive(Clone, Copy, Debug, Default)]
-struct Line {
+struct RateRegression {
     packets: f64,
     lost: f64,
     bursts: f64,
@@ -42,7 +42,7 @@ struct Line {
     xy: f64,
 }
 
-impl Line {
+impl RateRegression {
     fn fade(&mut self) {
         for sum in [&mut self.packets, &mut self.lost, &mut self.bursts, &mut self.x, &mut self.xx, &mut self.xy] {
             *sum *= MEMORY;
@@ -72,7 +72,7 @@ impl Line {
 /// How losses go with something else. Each probe is compared with those of late, so that what others change meanwhile counts for
 /// little. Sums of squares and products, by the inverse of the variance.
 #[derive(Clone, Copy, Debug, Default)]
-struct Along {
+struct LossRegression {
     /// Sums over the probes of late: packets, lost ones, runs of those, and what each packet was sent at.
     packets: f64,
     lost: f64,
@@ -84,7 +84,7 @@ struct Along {
     samples: f64,
 }
 
-impl Along {
+impl LossRegression {
     /// Takes in a probe of so many packets that was sent at this.
     fn take(&mut self, packets: f64, lost: f64, bursts: u32, x: f64) {
         let bursts = self.bursts + f64::from(bursts);
@@ -127,12 +127,12 @@ impl Along {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Loss {
-    own: Line,
+    own: RateRegression,
     /// Losses along ln of the rate, and along the RTT.
-    losses: Along,
-    overflows: Along,
+    losses: LossRegression,
+    overflows: LossRegression,
     /// Marks along ln of the rate.
-    marks: Along,
+    marks: LossRegression,
     /// ln of the first pair's rate, from which others are counted; `None` before it.
     origin: Option<f64>,
     /// Loss rate that does not certainly answer to ours. Its part that may be somebody's has a price.
@@ -167,7 +167,7 @@ impl Loss {
     }
 
     /// By how much more than what is random was lost.
-    pub(super) fn beyond_random(&self, pair: &Pair) -> Estimate {
+    pub(super) fn above_random(&self, pair: &Pair) -> Estimate {
         let loss = pair.loss();
         Estimate { mean: loss.mean - self.random, ..loss }
     }
@@ -226,8 +226,11 @@ mod tests {
         own(&mut loss, 50.0, 200);
         assert!((loss.random - 0.01).abs() < 1e-4, "{loss:?}");
         let lossy = pair(0, 50.0, |_| 0.05, |_| 0.0);
-        let beyond = loss.beyond_random(&lossy);
-        assert!((beyond.mean - 0.04).abs() < 2e-4 && (beyond.variance - lossy.loss().variance).abs() < 1e-12);
+        let loss_above_random = loss.above_random(&lossy);
+        assert!(
+            (loss_above_random.mean - 0.04).abs() < 2e-4
+                && (loss_above_random.variance - lossy.loss().variance).abs() < 1e-12
+        );
         let random = loss.random;
         loss.update(&lossy);
         assert!(loss.random <= random + WEIGHT * 0.041, "{loss:?}");
@@ -288,7 +291,7 @@ mod tests {
 
     #[test]
     fn the_slope_of_losses_is_that_of_least_squares() {
-        let line = Line { packets: 100.0, lost: 8.0, bursts: 4.0, x: 10.0, xx: 5.0, xy: 2.0 };
+        let line = RateRegression { packets: 100.0, lost: 8.0, bursts: 4.0, x: 10.0, xx: 5.0, xy: 2.0 };
         let slope = line.slope();
         assert!((slope.mean - (2.0 - 10.0 * 0.08) / (5.0 - 1.0)).abs() < 1e-12, "{slope:?}");
         let loss = 9.0 / 102.0;
@@ -299,7 +302,7 @@ mod tests {
     fn the_slower_probe_s_loss_bounds_random_loss() {
         for (lost, random, ours) in [(0.01, 0.046, 0.0), (0.09, 0.05, 0.04)] {
             // A line that certainly rises, whatever one more pair says.
-            let own = Line { packets: 1e9, lost: 1e8, bursts: 1e8, x: 0.0, xx: 1e9, xy: 1e9 };
+            let own = RateRegression { packets: 1e9, lost: 1e8, bursts: 1e8, x: 0.0, xx: 1e9, xy: 1e9 };
             let mut loss = Loss { random: 0.05, own, ..Loss::default() };
             let found = loss.update(&pair(0, 50.0, |_| lost, |_| 0.0));
             assert!((found - ours).abs() < 1e-9 && (loss.random - random).abs() < 1e-9, "{found} of {loss:?}");
@@ -398,29 +401,29 @@ mod tests {
     #[test]
     fn the_evidence_is_bayes() {
         // Of a slope of 0.1 ± 0.1, nothing else scatters.
-        let along = Along { xx: 100.0, xy: 10.0, yy: 1.0, samples: 3.0, ..Along::default() };
+        let regression = LossRegression { xx: 100.0, xy: 10.0, yy: 1.0, samples: 3.0, ..LossRegression::default() };
         let likelier = |slope: f64| (slope * 10.0 - slope * slope * 50.0).exp();
         let mean = [0.03, 0.1, 0.3, 1.0].map(likelier).iter().sum::<f64>() / 4.0;
-        assert!((along.answers() - mean).abs() < 1e-12);
-        assert!((along.rises() - (0.5_f64.exp() - 1.0) / 2.5_f64.sqrt()).abs() < 1e-12);
+        assert!((regression.answers() - mean).abs() < 1e-12);
+        assert!((regression.rises() - (0.5_f64.exp() - 1.0) / 2.5_f64.sqrt()).abs() < 1e-12);
         // Nine samples that scatter twice as much as they say tell half as much.
-        let scattered = Along { yy: 1.0 + 2.0 * 8.0, samples: 9.0, ..along };
+        let scattered = LossRegression { yy: 1.0 + 2.0 * 8.0, samples: 9.0, ..regression };
         assert!(
             (scattered.answers() - SLOPES.map(|slope| likelier(slope).sqrt()).iter().sum::<f64>() / 4.0).abs() < 1e-12
         );
-        let falling = Along { xy: -10.0, ..along };
+        let falling = LossRegression { xy: -10.0, ..regression };
         assert!(falling.answers() < 0.7 && falling.rises().abs() < 1e-12, "{falling:?}");
-        let nothing = Along::default();
+        let nothing = LossRegression::default();
         assert!((nothing.answers() - 1.0).abs() < 1e-12 && nothing.rises().abs() < 1e-12);
     }
 
     #[test]
     fn a_probe_is_compared_with_those_of_late() {
-        let mut along = Along::default();
-        along.take(100.0, 10.0, 5, 0.0);
-        assert!(along.xx <= 0.0 && along.samples <= 0.0, "the first one has none before it: {along:?}");
-        along.take(100.0, 20.0, 5, 0.5);
-        along.take(100.0, 40.0, 5, 0.5);
+        let mut regression = LossRegression::default();
+        regression.take(100.0, 10.0, 5, 0.0);
+        assert!(regression.xx <= 0.0 && regression.samples <= 0.0, "the first one has none before it: {regression:?}");
+        regression.take(100.0, 20.0, 5, 0.5);
+        regression.take(100.0, 40.0, 5, 0.5);
         let near =
             |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-9, "{found}, not {expected}");
         // Of the sums with the new probe in them, each loss of so many in a row.
@@ -433,27 +436,27 @@ mod tests {
         let second = weight(late[1], 0.975 * 29.75 + 40.0, 0.975 * 9.875 + 5.0);
         let (x, y) = (0.5 - 0.975 * 50.0 / late[1], 0.4 - 0.975 * 29.75 / late[1]);
         let kept = 2500.0 / 2540.0;
-        near(along.xx, kept * first * 0.25 + second * x * x);
-        near(along.xy, kept * first * 0.05 + second * x * y);
-        near(along.yy, kept * first * 0.01 + second * y * y);
-        near(along.samples, kept + 1.0);
+        near(regression.xx, kept * first * 0.25 + second * x * x);
+        near(regression.xy, kept * first * 0.05 + second * x * y);
+        near(regression.yy, kept * first * 0.01 + second * y * y);
+        near(regression.samples, kept + 1.0);
     }
 
     #[test]
     fn what_is_known_counts_by_the_losses_since() {
-        let mut along = Along::default();
+        let mut regression = LossRegression::default();
         for (lost, samples) in [(0.0, 0.0), (0.0, 1.0), (0.0, 1.0 + RECENT), (2500.0, 1.5 + RECENT / 2.0)] {
-            along.take(10_000.0, lost, 3, 0.0);
-            assert!((along.samples - samples).abs() < 1e-9, "{along:?}");
+            regression.take(10_000.0, lost, 3, 0.0);
+            assert!((regression.samples - samples).abs() < 1e-9, "{regression:?}");
         }
         let bursts = [1, 2, 3, 4].map(|times| 3.0 * RECENT.powi(times)).iter().sum::<f64>();
-        assert!((along.bursts - bursts).abs() < 1e-9, "{along:?}");
+        assert!((regression.bursts - bursts).abs() < 1e-9, "{regression:?}");
     }
 
     #[test]
     fn a_queue_of_others_is_as_likely_as_its_evidence() {
         // Schwarz: e² − 1 over the root of 1 + 2/2.
-        let queue = Along { xx: 1.0, xy: 2.0, yy: 4.0, samples: 2.0, ..Along::default() };
+        let queue = LossRegression { xx: 1.0, xy: 2.0, yy: 4.0, samples: 2.0, ..LossRegression::default() };
         let loss = Loss { overflows: queue, ..Loss::default() };
         let overflows = (2.0_f64.exp() - 1.0) / 2.0_f64.sqrt() / 20.0;
         assert!((loss.is_nobodys(4.0) - 0.8 / (1.0 + overflows)).abs() < 1e-12);
@@ -461,14 +464,14 @@ mod tests {
 
     #[test]
     fn no_evidence_is_endless_and_no_probe_without_packets_tells() {
-        let along = Along { xx: 1.0, xy: 1e6, yy: 1e12, samples: 100.0, ..Along::default() };
+        let regression = LossRegression { xx: 1.0, xy: 1e6, yy: 1e12, samples: 100.0, ..LossRegression::default() };
         let most = CERTAIN.exp();
-        assert!(along.rises() <= most && along.answers() <= most, "{along:?}");
-        let mut along = Along::default();
+        assert!(regression.rises() <= most && regression.answers() <= most, "{regression:?}");
+        let mut regression = LossRegression::default();
         for packets in [0, 0, 100, 0, 100, 100] {
-            along.take(packets.into(), f64::from(packets) / 10.0, packets / 10, 0.0);
+            regression.take(packets.into(), f64::from(packets) / 10.0, packets / 10, 0.0);
         }
-        assert!((along.answers() - 1.0).abs() < 1e-9 && along.samples > 1.0, "{along:?}");
+        assert!((regression.answers() - 1.0).abs() < 1e-9 && regression.samples > 1.0, "{regression:?}");
     }
 
     #[test]
@@ -477,7 +480,7 @@ mod tests {
         let mut blind = pair(0, 50.0, |_| 0.1, |_| 0.0);
         blind.first.rtt = None;
         loss.update(&blind);
-        let packets = |along: Along| along.packets / 10_000.0;
+        let packets = |regression: LossRegression| regression.packets / 10_000.0;
         assert!((packets(loss.overflows) - 0.975).abs() < 1e-9);
         assert!((packets(loss.losses) - 0.975 * 1.975).abs() < 1e-9);
     }

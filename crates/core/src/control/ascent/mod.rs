@@ -36,12 +36,10 @@ use crate::interval::{IntervalPlan, Report, SHORTEST_TRIAL};
 use crate::rng::Rng;
 use crate::units::Rate;
 use core::time::Duration;
-use deviation::Look;
 use forecast::Forecast;
 use level::Reading;
 use pair::{Carried, Pair, RESOLUTION};
 use probing::{Launched, Probing};
-use rival::Seen;
 
 /// Parameters of Ascent.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,18 +106,18 @@ crate::shared::shared_with_c!("ASCENT_" [bottleneck, deviation, forecast, level,
 
 /// A pair, and what it says.
 #[derive(Debug)]
-struct Told {
+struct PairReading {
     pair: Pair,
     /// It left after the last increase. A pair from before says nothing of whether still more is carried.
-    fresh: bool,
+    after_increase: bool,
     /// How long after the pair before it; 0 after a pause. Unit: s.
     since: f64,
     /// What was carried, and how fast the queue grew meanwhile.
     carried: Carried,
     /// Own loss, a share of its packets.
-    excess: f64,
+    own_loss: f64,
     /// Loss rate above random loss.
-    beyond: Estimate,
+    loss_above_random: Estimate,
     /// Whether the queue certainly is not all ours.
     shared: bool,
     queue: Reading,
@@ -157,21 +155,21 @@ impl Ascent {
     /// The best rate after this probe; `None` if it ended no pair that tells of the queue. Unit: byte/s.
     fn on_probe(&mut self, trial: u8, report: &Report, utility: Evaluate<'_>, path: &Path) -> Option<f64> {
         let length = self.length(path);
-        let (pair, fresh) = self.probing.resolve(trial, report)?;
-        let told = self.take(pair, fresh, trial, path)?;
-        let forecast = self.foresee(&told, length, path);
+        let (pair, after_increase) = self.probing.resolve(trial, report)?;
+        let reading = self.take(pair, after_increase, trial, path)?;
+        let forecast = self.foresee(&reading, length, path);
         let (probing, carried) = (&mut self.probing, forecast.capacity);
         let lowest = carried * (1.0 - self.config.back_off_max);
-        let best = forecast.best_rate(utility, lowest, carried * (1.0 + told.largest_step));
-        let asked = probing.price.follow(probing.level.unfiltered(), told.queue.noise, &forecast, utility);
+        let best = forecast.best_rate(utility, lowest, carried * (1.0 + reading.largest_step));
+        let asked = probing.price.follow(probing.level.raw(), reading.queue.noise, &forecast, utility);
         let best = best * asked.powf(self.config.price_gain);
         if probing.share.at_least(ERRORS) > ALONE {
-            probing.most *= FORGETTING;
+            probing.max_delivery_rate *= FORGETTING;
         } else if !probing.rival.is_there() {
-            probing.level.wonder(&told.pair);
+            probing.level.request_test(&reading.pair);
         }
-        probing.most = probing.most.max(carried.min(told.pair.rate()));
-        let floor = self.floor(&told, &forecast, utility, path);
+        probing.max_delivery_rate = probing.max_delivery_rate.max(carried.min(reading.pair.rate()));
+        let floor = self.floor(&reading, &forecast, utility, path);
         Some(floor.map_or(best, |floor| best.max(floor)))
     }
 
@@ -182,49 +180,60 @@ impl Ascent {
     }
 
     /// Takes in a pair that ended with this probe; `None` if nothing is known of the queue after it.
-    fn take(&mut self, pair: Pair, fresh: bool, trial: u8, path: &Path) -> Option<Told> {
+    fn take(&mut self, pair: Pair, after_increase: bool, trial: u8, path: &Path) -> Option<PairReading> {
         let pairs = pairs_of_one_rtt(&pair, path);
         let largest_step = self.largest_step(pairs);
         let probing = &mut self.probing;
         let (growth, carried) = (probing.growth(&pair), pair.carried());
-        let excess = probing.loss.update(&pair);
-        let queue = probing.level.read(&pair, growth.shrunk())?;
+        let own_loss = probing.loss.update(&pair);
+        let queue = probing.level.read(&pair, growth.wiener())?;
         if probing.level.on_tested(trial.wrapping_sub(1), &pair, probing.loss.random) {
             return None;
         }
-        let (since, beyond) = (probing.since_told(&pair), probing.loss.beyond_random(&pair));
+        let (since, loss_above_random) = (probing.since_reading(&pair), probing.loss.above_random(&pair));
         let shared = probing.share.is_below(ALONE);
-        let told = Told { pair, fresh, since, carried, excess, beyond, shared, queue, pairs, largest_step };
-        if probing.bottleneck.update(&told, self.config.epsilon) {
-            probing.launched.iter_mut().for_each(|launched| launched.fresh = false);
-        }
-        probing.deviation.learn(Look {
+        let reading = PairReading {
+            pair,
+            after_increase,
             since,
-            above: told.pair.least_rtt()? - probing.level.base(),
-            carried: told.pair.rate().min(probing.bottleneck.capacity()),
+            carried,
+            own_loss,
+            loss_above_random,
+            shared,
+            queue,
+            pairs,
+            largest_step,
+        };
+        if probing.bottleneck.update(&reading, self.config.epsilon) {
+            probing.launched.iter_mut().for_each(|launched| launched.after_increase = false);
+        }
+        probing.deviation.learn(deviation::Sample {
+            since,
+            above: reading.pair.least_rtt()? - probing.level.base(),
+            carried: reading.pair.rate().min(probing.bottleneck.capacity()),
             ours: probing.share.at_most(),
             shared: shared && probing.share.at_least(ERRORS) > 0.0 && queue.level > 0.0,
         });
-        Some(told)
+        Some(reading)
     }
 
     /// The path as the next rate will find it, after all that is on its way.
-    fn foresee(&self, told: &Told, length: f64, path: &Path) -> Forecast {
-        let (probing, pair, rtt) = (&self.probing, &told.pair, rtt(path));
+    fn foresee(&self, reading: &PairReading, length: f64, path: &Path) -> Forecast {
+        let (probing, pair, rtt) = (&self.probing, &reading.pair, rtt(path));
         let loss = &probing.loss;
         let marked = (pair.first.marked() + pair.second.marked()) / 2.0;
         let mut forecast = Forecast {
             capacity: probing.bottleneck.capacity(),
             half_buffer: probing.bottleneck.half_buffer,
             base: probing.level.base(),
-            queue: told.queue.level,
+            queue: reading.queue.level,
             stands: false,
             horizon: (self.config.horizon_rtts * rtt).max(pair.seconds()),
-            swing: self.config.epsilon * length,
+            probe_amplitude: self.config.epsilon * length,
             random: loss.priced(probing.level.fullness()),
             marked: loss.priced_marks(marked),
             deviation: probing.deviation.mean,
-            quiet: QUIET * path.packet.get() as f64 / rtt,
+            negligible_rate: QUIET * path.packet.get() as f64 / rtt,
         };
         for sent in &probing.launched {
             forecast.queue = forecast.queue_after(forecast.queue, sent.rate, sent.seconds);
@@ -234,18 +243,18 @@ impl Ascent {
 
     /// The floor under the rate where somebody fills the queue, as far as the utility bears the loss: were the queue free,
     /// would it want that much? Unit: byte/s.
-    fn floor(&mut self, told: &Told, forecast: &Forecast, utility: Evaluate<'_>, path: &Path) -> Option<f64> {
-        let (probing, queue) = (&mut self.probing, told.queue.level);
+    fn floor(&mut self, reading: &PairReading, forecast: &Forecast, utility: Evaluate<'_>, path: &Path) -> Option<f64> {
+        let (probing, queue) = (&mut self.probing, reading.queue.level);
         let (packet, rtt) = (path.packet.get() as f64, rtt(path));
-        let part = probing.most / probing.senders();
+        let part = probing.max_delivery_rate / probing.senders();
         let is_long = Forecast { queue, random: 0.0, marked: 0.0, ..*forecast }.wants_less(utility, part);
-        let window = probing.rival.update(Seen {
-            since: told.since,
+        let window = probing.rival.update(rival::Sample {
+            since: reading.since,
             rtt,
             queue,
             is_long,
-            shared: told.shared,
-            lost: told.pair.loss().mean > 0.0 && forecast.random > probing.loss.random / 2.0,
+            shared: reading.shared,
+            lost: reading.pair.loss().mean > 0.0 && forecast.random > probing.loss.random / 2.0,
             window: self.rate.bytes_per_sec() * rtt / packet,
         })?;
         let floor = window * packet / rtt;
@@ -280,7 +289,12 @@ impl RateControl for Ascent {
         if probing.launched.len() >= MAX_LAUNCHED {
             probing.launched.pop_front();
         }
-        probing.launched.push_back(Launched { trial, fresh: true, rate: rate.bytes_per_sec(), seconds: length });
+        probing.launched.push_back(Launched {
+            trial,
+            after_increase: true,
+            rate: rate.bytes_per_sec(),
+            seconds: length,
+        });
         let rtts = length / rtt(path);
         IntervalPlan { rate, trial: Some(trial), rtts: (rtts, rtts), is_stretched: false }
     }
@@ -321,7 +335,7 @@ impl RateControl for Ascent {
 
     fn standing_rtt(&self) -> Option<Duration> {
         let Probing { level, rival, .. } = &self.probing;
-        let filled = if rival.is_there() { level.unfiltered() } else { 0.0 };
+        let filled = if rival.is_there() { level.raw() } else { 0.0 };
         Duration::try_from_secs_f64(level.base() + filled).ok()
     }
 

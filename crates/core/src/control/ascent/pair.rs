@@ -63,23 +63,23 @@ impl Pair {
 
     /// How fast the queue grew over both probes, whose steps up and down cancel out. Unit: s/s. `None` with too few samples.
     pub(super) fn growth(&self) -> Option<Estimate> {
-        Some(combined(self.lines()?.map(|line| line.overall())))
+        Some(combined(self.fits()?.map(|fit| fit.overall())))
     }
 
     /// What was carried while RTT samples came. With too few samples it is unknown: all that was sent, perhaps.
     pub(super) fn carried(&self) -> Carried {
         let unknown = |mean| Estimate { mean, variance: 1.0 };
-        self.lines().map_or_else(
+        self.fits().map_or_else(
             || Carried { growth: unknown(0.0), ln_rate: unknown(self.rate().ln()) },
-            |lines| Carried {
-                growth: combined(lines.map(|line| line.growth)),
-                ln_rate: combined(lines.map(|line| line.carried())),
+            |fits| Carried {
+                growth: combined(fits.map(|fit| fit.growth)),
+                ln_rate: combined(fits.map(|fit| fit.carried())),
             },
         )
     }
 
     /// The two slopes, and the line through the two means.
-    fn lines(&self) -> Option<[Line; 3]> {
+    fn fits(&self) -> Option<[GrowthFit; 3]> {
         let (a, b) = (&self.first, &self.second);
         let apart = b.started.since(a.started).as_secs_f64();
         let (seen_a, seen_b) = (a.rtt_seen().as_secs_f64(), b.rtt_seen().as_secs_f64());
@@ -91,22 +91,22 @@ impl Pair {
         let variance = ((a.rtt_gradient_error * seen_a).powi(2) + (b.rtt_gradient_error * seen_b).powi(2)) / 2.0;
         let variance = variance.max(RESOLUTION * RESOLUTION);
         let within = |report: &Report, seen: f64| {
-            let part = (seen / report.duration.as_secs_f64()).min(1.0);
+            let coverage = (seen / report.duration.as_secs_f64()).min(1.0);
             let growth = Estimate { mean: report.rtt_gradient?, variance: variance / (seen * seen) };
-            Some(Line { growth, rate: achieved(report) / part, part, place: 0.0 })
+            Some(GrowthFit { growth, rate: achieved(report) / coverage, coverage, midpoint_variance: 0.0 })
         };
         // Samples of a part of an interval: it is not known to which moment of the interval their mean belongs.
         let unseen = |report: &Report, seen: f64| (report.duration.as_secs_f64() - seen).max(0.0);
-        let place = (unseen(a, seen_a).powi(2) + unseen(b, seen_b).powi(2)) / (12.0 * apart * apart);
+        let midpoint_variance = (unseen(a, seen_a).powi(2) + unseen(b, seen_b).powi(2)) / (12.0 * apart * apart);
         let mean = (b.rtt?.as_secs_f64() - a.rtt?.as_secs_f64()) / apart;
-        let growth = Estimate { mean, variance: variance / (6.0 * apart * apart) + mean * mean * place };
-        let means = Line { growth, rate: self.rate(), part: 1.0, place };
+        let growth = Estimate { mean, variance: variance / (6.0 * apart * apart) + mean * mean * midpoint_variance };
+        let means = GrowthFit { growth, rate: self.rate(), coverage: 1.0, midpoint_variance };
         variance.is_finite().then_some([within(a, seen_a)?, within(b, seen_b)?, means])
     }
 
     /// The queue's growth in the faster probe less that in the slower one. Unit: s/s.
     pub(super) fn growth_step(&self) -> Option<Estimate> {
-        let [a, b, _] = self.lines()?.map(|line| line.overall());
+        let [a, b, _] = self.fits()?.map(|fit| fit.overall());
         let step = if self.first.target > self.second.target { a.mean - b.mean } else { b.mean - a.mean };
         Some(Estimate { mean: step, variance: a.variance + b.variance })
     }
@@ -136,27 +136,30 @@ pub(super) struct Carried {
 
 /// A line through RTTs on the time of sending.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct GrowthFit {
     growth: Estimate,
     /// At which packets were sent meanwhile. Unit: byte/s.
     rate: f64,
     /// The part of its time in which samples came.
-    part: f64,
+    coverage: f64,
     /// Variance of ln of its length in time.
-    place: f64,
+    midpoint_variance: f64,
 }
 
-impl Line {
+impl GrowthFit {
     /// How fast the queue grew over all of the time. Where nothing was sent, nothing was sampled, and a queue falls by 0 to 1 s/s:
     /// the mean square of such a slope is 1/3.
     fn overall(&self) -> Estimate {
-        let (part, Estimate { mean, variance }) = (self.part, self.growth);
-        Estimate { mean: part * mean, variance: part * part * variance + (1.0 - part).powi(2) / 3.0 }
+        let (coverage, Estimate { mean, variance }) = (self.coverage, self.growth);
+        Estimate { mean: coverage * mean, variance: coverage * coverage * variance + (1.0 - coverage).powi(2) / 3.0 }
     }
 
     fn carried(&self) -> Estimate {
         let grown = 1.0 + self.growth.mean.max(-0.5);
-        Estimate { mean: (self.rate / grown).ln(), variance: (self.growth.variance + self.place) / (grown * grown) }
+        Estimate {
+            mean: (self.rate / grown).ln(),
+            variance: (self.growth.variance + self.midpoint_variance) / (grown * grown),
+        }
     }
 }
 
@@ -362,18 +365,18 @@ pub(super) mod tests {
             (probe.rtt_span, probe.rtt_pause) = (Duration::from_millis(seen_ms), Duration::ZERO);
             (probe.rtt, probe.rtt_gradient_error) = (Some(Duration::from_millis(rtt_ms)), 0.01);
         }
-        let [_, _, means] = pair.lines().unwrap();
-        let (place, mean) = ((6.0_f64.powi(2) + 3.0_f64.powi(2)) / (12.0 * 15.0 * 15.0), 0.2);
-        assert!((means.place / place - 1.0).abs() < 1e-9, "{means:?}");
+        let [_, _, means] = pair.fits().unwrap();
+        let (midpoint_variance, mean) = ((6.0_f64.powi(2) + 3.0_f64.powi(2)) / (12.0 * 15.0 * 15.0), 0.2);
+        assert!((means.midpoint_variance / midpoint_variance - 1.0).abs() < 1e-9, "{means:?}");
         let readings = (0.09_f64.powi(2) + 0.12_f64.powi(2)) / 2.0 / (6.0 * 15.0 * 15.0);
-        assert!((means.growth.variance / (readings + mean * mean * place) - 1.0).abs() < 1e-6, "{means:?}");
+        assert!((means.growth.variance / (readings + mean * mean * midpoint_variance) - 1.0).abs() < 1e-6, "{means:?}");
     }
 
     #[test]
     fn a_line_seen_in_part_tells_of_the_rest_as_much_as_can_be() {
         let growth = Estimate { mean: 0.5, variance: 0.09 };
-        let line = Line { growth, rate: 3e6, part: 0.6, place: 0.045 };
-        let (all, carried) = (line.overall(), line.carried());
+        let fit = GrowthFit { growth, rate: 3e6, coverage: 0.6, midpoint_variance: 0.045 };
+        let (all, carried) = (fit.overall(), fit.carried());
         assert!((all.mean - 0.3).abs() < 1e-12 && (all.variance - (0.36 * 0.09 + 0.16 / 3.0)).abs() < 1e-12);
         assert!((carried.mean.exp() - 2e6).abs() < 1e-3 && (carried.variance - 0.135 / 2.25).abs() < 1e-12);
     }

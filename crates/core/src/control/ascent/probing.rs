@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 pub(super) struct Launched {
     pub(super) trial: u8,
     /// Whether it left since more was tried for the last time.
-    pub(super) fresh: bool,
+    pub(super) after_increase: bool,
     /// Unit: byte/s.
     pub(super) rate: f64,
     /// How long it is meant to last.
@@ -43,12 +43,12 @@ pub(super) struct Probing {
     pub(super) share: Response,
     pub(super) last_growth: Option<(f64, Estimate)>,
     /// When the latest pair was sent that told of the queue; `None` after a pause.
-    pub(super) told_at: Option<f64>,
+    pub(super) reading_at: Option<f64>,
     pub(super) deviation: Deviation,
     pub(super) price: Price,
     pub(super) rival: Rival,
     /// The most that was ever carried.
-    pub(super) most: f64,
+    pub(super) max_delivery_rate: f64,
 }
 
 impl Probing {
@@ -56,7 +56,7 @@ impl Probing {
         Self {
             level: Level::above(path.base().as_secs_f64()),
             bottleneck: Bottleneck::new(capacity.bytes_per_sec(), path.queue.as_secs_f64()),
-            most: capacity.bytes_per_sec(),
+            max_delivery_rate: capacity.bytes_per_sec(),
             ..Self::default()
         }
     }
@@ -83,20 +83,20 @@ impl Probing {
         self.forget_first();
         self.level.interrupt();
         self.bottleneck.interrupt();
-        self.told_at = None;
+        self.reading_at = None;
     }
 
     /// How long after the latest pair that told of the queue this one was sent; 0 after a pause. Unit: s.
-    pub(super) fn since_told(&mut self, pair: &Pair) -> f64 {
+    pub(super) fn since_reading(&mut self, pair: &Pair) -> f64 {
         let at = pair.second.started.as_secs_f64();
-        self.told_at.replace(at).map_or(0.0, |then| at - then)
+        self.reading_at.replace(at).map_or(0.0, |then| at - then)
     }
 
     /// The result of a probe; a pair, if it is the second of one, and whether it left since more was tried.
     pub(super) fn resolve(&mut self, trial: u8, report: &Report) -> Option<(Pair, bool)> {
-        let mut fresh = true;
+        let mut after_increase = true;
         while let Some(launched) = self.launched.pop_front() {
-            fresh = launched.fresh;
+            after_increase = launched.after_increase;
             if launched.trial == trial {
                 break;
             }
@@ -106,7 +106,7 @@ impl Probing {
             return None;
         }
         let (_, first) = self.first.take().filter(|(first, _)| first.wrapping_add(1) == trial)?;
-        Some((Pair { first, second: Box::new(report.clone()) }, fresh))
+        Some((Pair { first, second: Box::new(report.clone()) }, after_increase))
     }
 
     /// A pair begins. The share of the rate to send it at: half for a test of the level.
@@ -147,7 +147,7 @@ fn at_best(change: Estimate) -> Estimate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Told;
+    use super::super::PairReading;
     use super::super::pair::tests::pair;
     use super::super::tests::path;
     use super::*;
@@ -174,9 +174,9 @@ mod tests {
             let pair = pair(0, 50.0, |_| 0.0, |_| 0.01);
             let growth = probing.growth(&pair);
             let queue = probing.level.read(&pair, 0.0).unwrap();
-            assert!(probing.since_told(&pair) <= 0.0, "it is the first");
-            let told = Told { pair: pair.clone(), carried: pair.carried(), queue, ..Told::nothing() };
-            probing.bottleneck.update(&told, 0.02);
+            assert!(probing.since_reading(&pair) <= 0.0, "it is the first");
+            let reading = PairReading { pair: pair.clone(), carried: pair.carried(), queue, ..PairReading::nothing() };
+            probing.bottleneck.update(&reading, 0.02);
             probing.first = Some((0, Box::new(report(50.0, 0.0))));
             assert!(probing.last_growth.is_some() && probing.bottleneck.follows(), "{growth:?}");
             if forgets {
@@ -185,7 +185,7 @@ mod tests {
                 probing.interrupt()
             }
             assert!(probing.last_growth.is_none() && probing.first.is_none());
-            let follow = [probing.level.follows(), probing.bottleneck.follows(), probing.told_at.is_some()];
+            let follow = [probing.level.follows(), probing.bottleneck.follows(), probing.reading_at.is_some()];
             assert_eq!(follow, [forgets; 3]);
         }
     }
@@ -193,10 +193,11 @@ mod tests {
     #[test]
     fn a_pair_is_as_fresh_as_its_second_probe() {
         let mut probing = probing();
-        for (trial, fresh) in [(0, true), (1, false), (2, false), (3, true), (4, true)] {
-            probing.launched.push_back(Launched { trial, fresh, rate: 6.25e6, seconds: 0.015 });
+        for (trial, after_increase) in [(0, true), (1, false), (2, false), (3, true), (4, true)] {
+            probing.launched.push_back(Launched { trial, after_increase, rate: 6.25e6, seconds: 0.015 });
         }
-        let pairs = [0, 1, 2, 3].map(|trial| probing.resolve(trial, &report(50.0, 0.0)).map(|(_, fresh)| fresh));
+        let pairs = [0, 1, 2, 3]
+            .map(|trial| probing.resolve(trial, &report(50.0, 0.0)).map(|(_, after_increase)| after_increase));
         assert_eq!(pairs, [None, Some(false), None, Some(true)]);
         assert_eq!(probing.launched.iter().map(|sent| sent.trial).collect::<Vec<_>>(), [4]);
         assert!(probing.resolve(5, &report(50.0, 0.0)).is_none(), "the first one was not heard of");

@@ -79,8 +79,8 @@ impl Rival {
     }
 
     /// The floor under the rate, if there is one, in packets an RTT.
-    pub(super) fn update(&mut self, seen: Seen) -> Option<f64> {
-        let Seen { since, rtt, queue, is_long, shared, lost, window } = seen;
+    pub(super) fn update(&mut self, sample: Sample) -> Option<f64> {
+        let Sample { since, rtt, queue, is_long, shared, lost, window } = sample;
         // A known rival stays as long as the queue is long: beside a floor nobody can tell whose the queue is.
         let crowded = is_long && (shared || self.is_there());
         let weight = (since / (MEMORY_RTTS * rtt).max(MEMORY)).clamp(0.0, 1.0);
@@ -117,7 +117,7 @@ impl Rival {
 
 /// A moment of the path. Times in seconds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct Sample {
     /// How long after the one before it; 0 after a pause.
     pub(super) since: f64,
     pub(super) rtt: f64,
@@ -139,8 +139,8 @@ pub(super) mod tests {
 
     const RTT: f64 = 0.03;
 
-    fn seen(since: f64, is_long: bool, lost: bool) -> Seen {
-        Seen { since, rtt: RTT, queue: 0.01, is_long, shared: true, lost, window: 50.0 }
+    fn sample(since: f64, is_long: bool, lost: bool) -> Sample {
+        Sample { since, rtt: RTT, queue: 0.01, is_long, shared: true, lost, window: 50.0 }
     }
 
     /// One that is known.
@@ -152,7 +152,7 @@ pub(super) mod tests {
 
     /// Pairs of an RTT each.
     fn pairs(rival: &mut Rival, pairs: u32, crowded: bool) -> Option<f64> {
-        (0..pairs).map(|_| rival.update(seen(RTT, crowded, false))).last().flatten()
+        (0..pairs).map(|_| rival.update(sample(RTT, crowded, false))).last().flatten()
     }
 
     #[test]
@@ -168,7 +168,7 @@ pub(super) mod tests {
     fn a_crowd_s_queue_swings_and_a_rival_s_hardly_empties() {
         for (of_twenty, is_rival) in [(11, false), (19, true)] {
             let mut rival = Rival::default();
-            let floors = (0..1000).map(|i| rival.update(seen(RTT, i % 20 < of_twenty, false)));
+            let floors = (0..1000).map(|i| rival.update(sample(RTT, i % 20 < of_twenty, false)));
             assert_eq!(floors.flatten().count() > 0, is_rival, "{of_twenty} of twenty");
         }
     }
@@ -176,7 +176,7 @@ pub(super) mod tests {
     #[test]
     fn a_queue_that_is_too_long_now_and_then_is_nobody_s() {
         let mut rival = Rival::default();
-        let floors = (0..1000).map(|i| rival.update(seen(RTT, i % 3 == 0, true)));
+        let floors = (0..1000).map(|i| rival.update(sample(RTT, i % 3 == 0, true)));
         assert_eq!(floors.flatten().count(), 0);
     }
 
@@ -184,18 +184,18 @@ pub(super) mod tests {
     fn the_floor_falls_at_a_loss_and_returns_with_the_queue() {
         let mut rival = Rival::default();
         let before = pairs(&mut rival, 60, true).unwrap();
-        assert_eq!(rival.update(seen(RTT, true, true)), None, "we give way");
-        assert_eq!(rival.update(seen(0.1, true, true)), None, "the same loss");
-        let after = rival.update(seen(0.05, true, false)).unwrap();
+        assert_eq!(rival.update(sample(RTT, true, true)), None, "we give way");
+        assert_eq!(rival.update(sample(0.1, true, true)), None, "the same loss");
+        let after = rival.update(sample(0.05, true, false)).unwrap();
         assert!((0.68..0.80).contains(&(after / before)), "{before} became {after}");
-        assert!(rival.update(seen(1.55, true, false)).unwrap() > after * 1.1);
+        assert!(rival.update(sample(1.55, true, false)).unwrap() > after * 1.1);
     }
 
     #[test]
     fn beside_a_known_rival_a_long_queue_counts_whoever_s_it_is() {
         for (known, is_there) in [(true, true), (false, false)] {
             let mut rival = if known { there() } else { Rival::default() };
-            let unsure = Seen { shared: false, ..seen(RTT, true, false) };
+            let unsure = Sample { shared: false, ..sample(RTT, true, false) };
             let floors = (0..200).map(|_| rival.update(unsure));
             assert_eq!(floors.flatten().count() > 0, is_there, "known {known}");
         }
@@ -205,25 +205,25 @@ pub(super) mod tests {
     fn who_is_alone_finds_out_by_giving_way() {
         let mut rival = Rival::default();
         assert!(pairs(&mut rival, 60, true).is_some());
-        assert_eq!(rival.update(seen(RTT, true, true)), None);
-        assert_eq!(rival.update(seen(2.0 * RTT, false, false)), None);
+        assert_eq!(rival.update(sample(RTT, true, true)), None);
+        assert_eq!(rival.update(sample(2.0 * RTT, false, false)), None);
         assert_eq!(pairs(&mut rival, 8, true), None, "and it does not come back at once");
     }
 
     #[test]
     fn unknown_time_does_not_change_the_floor() {
         let mut rival = Rival::default();
-        assert_eq!(rival.update(seen(0.0, true, false)), None);
+        assert_eq!(rival.update(sample(0.0, true, false)), None);
         assert!(!rival.is_there() && rival.crowded < 1e-9, "{rival:?}");
 
         let mut rival = there();
         let before = pairs(&mut rival, 5, true).unwrap();
-        let after = rival.update(seen(0.0, false, false)).unwrap();
+        let after = rival.update(sample(0.0, false, false)).unwrap();
         assert!((after / before - 1.0).abs() < 1e-9, "{before} became {after}");
         // Nor is a time to give way over.
-        assert_eq!(rival.update(seen(RTT, true, true)), None);
-        assert_eq!(rival.update(seen(0.0, true, false)), None);
-        assert!(rival.update(seen(0.2, true, false)).is_some());
+        assert_eq!(rival.update(sample(RTT, true, true)), None);
+        assert_eq!(rival.update(sample(0.0, true, false)), None);
+        assert!(rival.update(sample(0.2, true, false)).is_some());
     }
 
     #[test]
@@ -250,7 +250,7 @@ pub(super) mod tests {
     #[test]
     fn who_begins_aims_at_twice_what_it_sends() {
         let mut rival = Rival { crowded: 0.9, ..Rival::default() };
-        rival.update(seen(RTT, true, false));
+        rival.update(sample(RTT, true, false));
         assert!(rival.cubic.is_some_and(|cubic| (cubic.largest - 100.0).abs() < 1e-9), "{rival:?}");
     }
 
@@ -258,15 +258,15 @@ pub(super) mod tests {
     fn a_short_queue_counts_as_drained_an_rtt_after_yielding() {
         for (rtts, is_there) in [(0.5, true), (0.9, true), (1.1, false)] {
             let mut rival = there();
-            rival.update(seen(RTT, true, true));
-            rival.update(seen(rtts * RTT, false, false));
+            rival.update(sample(RTT, true, true));
+            rival.update(sample(rtts * RTT, false, false));
             assert_eq!(rival.cubic.is_some(), is_there, "{rtts} RTT after");
         }
     }
 
     /// A moment behind a queue of this length, so many RTT after the one before it.
     fn behind(rival: &mut Rival, queue: f64, rtts: f64) -> Option<f64> {
-        rival.update(Seen { queue, ..seen(rtts * RTT, true, false) })
+        rival.update(Sample { queue, ..sample(rtts * RTT, true, false) })
     }
 
     #[test]
@@ -293,7 +293,7 @@ pub(super) mod tests {
         for (lost, parts) in [(true, 0.7..0.75), (false, 0.99..1.1)] {
             let mut rival = there();
             let before = behind(&mut rival, 0.02, 1.0).unwrap();
-            assert_eq!(rival.update(Seen { queue: 0.009, ..seen(0.1 * RTT, true, lost) }), None);
+            assert_eq!(rival.update(Sample { queue: 0.009, ..sample(0.1 * RTT, true, lost) }), None);
             let after = behind(&mut rival, 0.02, 2.1).unwrap();
             assert!(parts.contains(&(after / before)), "{before} became {after}, lost {lost}");
         }

@@ -25,13 +25,24 @@ pub(super) fn path() -> Path {
     }
 }
 
-impl Told {
+impl PairReading {
     /// Of a pair at 50 Mbit/s without a loss or a queue, and not the first since more was tried.
     pub(super) fn nothing() -> Self {
         let (pair, none) = (pair::tests::pair(0, 50.0, |_| 0.0, |_| 0.0), Estimate { mean: 0.0, variance: 1e-8 });
         let (carried, queue) = (pair.carried(), Reading { level: 0.0, noise: 1e-5 });
-        let (excess, beyond, shared) = (0.0, none, false);
-        Self { pair, fresh: false, since: 0.0, carried, excess, beyond, shared, queue, pairs: 1.0, largest_step: 0.25 }
+        let (own_loss, loss_above_random, shared) = (0.0, none, false);
+        Self {
+            pair,
+            after_increase: false,
+            since: 0.0,
+            carried,
+            own_loss,
+            loss_above_random,
+            shared,
+            queue,
+            pairs: 1.0,
+            largest_step: 0.25,
+        }
     }
 }
 
@@ -180,7 +191,7 @@ fn a_probe_short_of_data_voids_its_pair() {
 fn a_probe_short_of_data_interrupts_the_estimates() {
     let (mut law, fair) = (probing(), Fair::default());
     run(&mut law, 20, 50.0);
-    let interrupted = |law: &Ascent| law.probing.told_at.is_none();
+    let interrupted = |law: &Ascent| law.probing.reading_at.is_none();
     assert!(!interrupted(&law));
     let plan = law.next(&path(), &mut Rng::new(1));
     let report = Report { app_limited: true, ..carried(plan, Duration::from_secs(1), 1000.0) };

@@ -19,10 +19,10 @@ fn read(level: &mut Level, at: u64, mbit: f64, queue: f64) -> Pair {
 #[test]
 fn what_is_read_is_what_is_above_the_path_s_own_noise_and_all() {
     let mut level = Level::above(RTT);
-    near(level.unfiltered(), 0.0);
-    for (above, tolerance, left) in [(0.02, 0.0, 0.02), (0.02, 0.005, 0.015), (0.02, 0.03, 0.0)] {
-        (level.last, level.tolerance) = (above, tolerance);
-        near(level.unfiltered(), left);
+    near(level.raw(), 0.0);
+    for (above, base_offset, left) in [(0.02, 0.0, 0.02), (0.02, 0.005, 0.015), (0.02, 0.03, 0.0)] {
+        (level.last, level.base_offset) = (above, base_offset);
+        near(level.raw(), left);
     }
 }
 
@@ -38,16 +38,16 @@ fn a_queue_that_grows_as_it_is_known_to_is_no_noise() {
 #[test]
 fn a_fallen_level_is_the_next_one_to_compare_with() {
     let mut level = Level::above(RTT);
-    (level.tolerance, level.anchor) = (0.02, (20e6, 0.0));
+    (level.base_offset, level.reference) = (0.02, (20e6, 0.0));
     let slower = read(&mut level, 0, 80.0, 0.02);
-    level.wonder(&slower);
-    assert!(level.doubt == Doubt::None && level.anchor.0 == slower.rate() && level.anchor.1 < 1e-12, "{level:?}");
+    level.request_test(&slower);
+    assert!(level.doubt == Doubt::None && level.reference.0 == slower.rate() && level.reference.1 < 1e-12, "{level:?}");
     // Of 20 ms 13 are left.
-    level = Level { anchor: (20e6, 0.02), ..Level::above(RTT) };
+    level = Level { reference: (20e6, 0.02), ..Level::above(RTT) };
     let pair = read(&mut level, 0, 80.0, 0.013);
-    level.wonder(&pair);
-    assert!(level.doubt == Doubt::None && level.anchor.0 == pair.rate(), "{level:?}");
-    near(level.anchor.1, 0.013);
+    level.request_test(&pair);
+    assert!(level.doubt == Doubt::None && level.reference.0 == pair.rate(), "{level:?}");
+    near(level.reference.1, 0.013);
 }
 
 #[test]
@@ -68,15 +68,15 @@ fn a_queue_is_compared_with_what_its_test_left() {
     for rate in [80.0, 70.0, 60.0, 50.0] {
         pairs(&mut level, &mut at, rate, 0.02, |queue| queue - 0.0075);
         // By the test's own rate, twice.
-        let (anchor, left) = level.anchor;
-        assert!((anchor * 8e-6 / rate - 1.0).abs() < 1e-3 && (left - 0.0125).abs() < 1e-3, "{level:?}");
+        let (reference, left) = level.reference;
+        assert!((reference * 8e-6 / rate - 1.0).abs() < 1e-3 && (left - 0.0125).abs() < 1e-3, "{level:?}");
     }
 }
 
 #[test]
 fn a_level_certainly_below_the_base_lowers_the_base() {
     let mut level = Level::above(RTT);
-    level.tolerance = 0.02;
+    level.base_offset = 0.02;
     let reading = level.read(&pair(0, 100.0, |_| 0.0, |_| 0.005), 0.0).unwrap();
     assert!(level.base() - RTT < 0.005 + reading.noise + 1e-9, "{level:?}");
 }
@@ -97,7 +97,7 @@ fn a_level_that_a_window_keeps_is_not_the_path_s() {
             at += 1;
             level.read(&pair, 0.0);
             if !level.on_tested(probe, &pair, 0.0) {
-                level.wonder(&pair);
+                level.request_test(&pair);
             }
         }
         assert_eq!(level.is_raised(), is_the_path_s, "{held_back_to} of what was asked for: {level:?}");
@@ -137,7 +137,7 @@ fn fullness_is_of_the_longest_queue_above_the_least_rtt() {
     near(level.fullness(), 0.5);
     read(&mut level, 0, 50.0, 0.016);
     near(level.fullness(), 18.0 / 20.0);
-    level.tolerance = 0.016;
+    level.base_offset = 0.016;
     near(level.fullness(), 18.0 / 20.0);
     read(&mut level, 1, 50.0, 0.0);
     near(level.fullness(), 2.0 / (0.999 * 16.0 + 4.0));

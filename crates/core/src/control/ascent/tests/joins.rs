@@ -10,29 +10,29 @@ fn near(found: f64, expected: f64) {
 }
 
 /// A pair at 50 Mbit/s without a loss, behind a queue that was read as so long.
-fn told(level: f64) -> Told {
-    Told { shared: true, queue: Reading { level, noise: 1e-4 }, ..Told::nothing() }
+fn reading(level: f64) -> PairReading {
+    PairReading { shared: true, queue: Reading { level, noise: 1e-4 }, ..PairReading::nothing() }
 }
 
 #[test]
 fn the_path_is_foreseen_as_a_pair_left_it() {
-    let (mut law, mut told) = (probing(), told(0.002));
+    let (mut law, mut reading) = (probing(), reading(0.002));
     law.probing.bottleneck = Bottleneck::new(6.25e6, 0.008);
-    (told.pair.first.packets_marked, told.pair.second.packets_marked) = (1000, 3000);
-    let forecast = law.foresee(&told, 0.015, &path());
+    (reading.pair.first.packets_marked, reading.pair.second.packets_marked) = (1000, 3000);
+    let forecast = law.foresee(&reading, 0.015, &path());
     near(forecast.queue, 0.002);
     near(forecast.half_buffer, 0.004);
     near(forecast.horizon, SECONDS);
-    near(forecast.swing, 0.02 * 0.015);
+    near(forecast.probe_amplitude, 0.02 * 0.015);
     // A mark in a hundred is not nobody's, as long as nothing is known.
     near(forecast.marked, 0.002);
-    near(forecast.quiet, 4.0 * 1500.0 / SECONDS);
+    near(forecast.negligible_rate, 4.0 * 1500.0 / SECONDS);
     for (rtt, horizon) in [(100, 0.1), (10, SECONDS)] {
         let path = Path { rtt: Duration::from_millis(rtt), ..path() };
-        near(law.foresee(&told, 0.015, &path).horizon, horizon);
+        near(law.foresee(&reading, 0.015, &path).horizon, horizon);
     }
     law.config.horizon_rtts = 3.0;
-    near(law.foresee(&told, 0.015, &path()).horizon, 3.0 * SECONDS);
+    near(law.foresee(&reading, 0.015, &path()).horizon, 3.0 * SECONDS);
 }
 
 #[test]
@@ -41,8 +41,8 @@ fn the_forecast_counts_what_stands_out_and_what_is_on_its_way() {
     law.probing.bottleneck = Bottleneck::new(6.25e6, 0.03);
     // Read as 5 ms, of which 2 stand out of the noise; a probe on its way adds one.
     law.probing.level.read(&pair(0, 50.0, |_| 0.0, |_| 0.005), 0.0);
-    law.probing.launched.push_back(Launched { trial: 0, fresh: true, rate: 6.25e6 * 1.1, seconds: 0.01 });
-    let forecast = law.foresee(&told(0.002), 0.015, &path());
+    law.probing.launched.push_back(Launched { trial: 0, after_increase: true, rate: 6.25e6 * 1.1, seconds: 0.01 });
+    let forecast = law.foresee(&reading(0.002), 0.015, &path());
     near(forecast.queue, 0.003);
     near(forecast.half_buffer, 0.015);
 }
@@ -52,22 +52,22 @@ fn the_buffer_is_as_long_as_the_queues_that_lose() {
     let mut bottleneck = Bottleneck::new(6.25e6, 0.02);
     // Each of them moves it by three tenths of the way.
     for half_buffer in [0.0076, 0.00592, 0.004_744] {
-        bottleneck.update(&Told { excess: 0.1, ..told(0.004) }, 0.02);
+        bottleneck.update(&PairReading { own_loss: 0.1, ..reading(0.004) }, 0.02);
         near(bottleneck.half_buffer, half_buffer);
     }
-    bottleneck.update(&told(0.06), 0.02);
+    bottleneck.update(&reading(0.06), 0.02);
     near(bottleneck.half_buffer, 0.03);
 }
 
 #[test]
 fn a_loss_has_the_steps_beyond_the_capacity_begin_anew() {
     let mut bottleneck = Bottleneck::new(6.25e6, 0.02);
-    let carried = Told { fresh: true, ..told(0.0) };
+    let carried = PairReading { after_increase: true, ..reading(0.0) };
     for capacity in [6.25e6, 1.02 * 6.25e6] {
         assert!(bottleneck.update(&carried, 0.02));
         near(bottleneck.capacity(), capacity);
     }
-    bottleneck.update(&Told { excess: 0.1, ..told(0.0) }, 0.02);
+    bottleneck.update(&PairReading { own_loss: 0.1, ..reading(0.0) }, 0.02);
     let known = bottleneck.capacity();
     assert!(bottleneck.update(&carried, 0.02));
     near(bottleneck.capacity(), known.max(carried.pair.rate()));
@@ -88,7 +88,7 @@ fn the_packets_of_a_pair_are_those_of_both_probes() {
 /// What is asked of the floor of a law at 50 Mbit/s, beside others on 100: the last of so many answers, an RTT apart.
 struct Beside {
     law: Ascent,
-    told: Told,
+    reading: PairReading,
     forecast: Forecast,
     at: u64,
 }
@@ -96,18 +96,18 @@ struct Beside {
 impl Beside {
     fn queue(level: f64) -> Self {
         let mut law = probing();
-        law.probing.most = 12.5e6;
-        let told = told(level);
-        let forecast = law.foresee(&told, 0.015, &path());
-        Self { law, told, forecast, at: 0 }
+        law.probing.max_delivery_rate = 12.5e6;
+        let reading = reading(level);
+        let forecast = law.foresee(&reading, 0.015, &path());
+        Self { law, reading, forecast, at: 0 }
     }
 
     fn floors(&mut self, pairs: u64, utility: Evaluate<'_>) -> Option<f64> {
         let mut floor = None;
         for _ in 0..pairs {
             self.at += 1;
-            self.told.since = RTT.as_secs_f64();
-            floor = self.law.floor(&self.told, &self.forecast, utility, &path());
+            self.reading.since = RTT.as_secs_f64();
+            floor = self.law.floor(&self.reading, &self.forecast, utility, &path());
         }
         floor
     }
@@ -134,7 +134,7 @@ fn a_queue_too_long_for_a_crowd_brings_a_floor() {
         (0.0001, true, &strict, false),
     ] {
         let mut beside = Beside::queue(level);
-        beside.told.shared = shared;
+        beside.reading.shared = shared;
         let floor = beside.floors(60, utility);
         assert_eq!(floor.is_some(), is_floor, "{level} s of queue, shared {shared}");
     }
@@ -177,7 +177,7 @@ fn a_loss_that_is_likelier_somebody_s_takes_the_floor_away() {
         let mut beside = Beside::queue(0.005);
         beside.law.probing.loss.random = 0.002;
         assert!(beside.fair(60).is_some());
-        beside.told.pair = pair(0, 50.0, |_| lost, |_| 0.0);
+        beside.reading.pair = pair(0, 50.0, |_| lost, |_| 0.0);
         beside.forecast.random = priced;
         assert_eq!(beside.fair(1).is_some(), stays, "{lost} lost, {priced} priced");
     }
@@ -228,10 +228,10 @@ fn others_are_learnt_of_in_a_certainly_shared_queue() {
         [(0.5, 1e-4, 0.003..0.008, false), (0.5, 0.012, 0.0..1e-6, false), (1.0, 1e-4, 0.0..1e-6, true)]
     {
         let mut law = probing();
-        law.probing.most = 1e9;
+        law.probing.max_delivery_rate = 1e9;
         // Worth most at the rate where it is.
         pairs(&mut law, 200, queue, (answers, error), &|report: &Report| -(report.achieved.mbit() - 50.0).powi(2));
-        let (found, kept) = (law.probing.deviation.mean, law.probing.most / 1e9);
+        let (found, kept) = (law.probing.deviation.mean, law.probing.max_delivery_rate / 1e9);
         assert!(deviation.contains(&found), "{found} s where a response of {answers} is known to {error}");
         let expected = if alone { 0.1..0.25 } else { 1.0..1.0001 };
         assert!(expected.contains(&kept), "{kept} where a response of {answers} is known to {error}");
@@ -243,8 +243,8 @@ fn where_no_queue_is_nobody_s_part_goes_through_it() {
     for (queue, is_shared) in [(0.0, false), (0.005, true)] {
         let mut law = probing();
         pairs(&mut law, 100, |_| queue, (0.5, 1e-4), &|report: &Report| -(report.achieved.mbit() - 50.0).powi(2));
-        let through = law.probing.deviation.through / Rate::from_mbit(50.0).bytes_per_sec();
-        assert_eq!(through > 1.5, is_shared, "{through} of what we sent, behind {queue} s");
+        let total_throughput = law.probing.deviation.total_throughput / Rate::from_mbit(50.0).bytes_per_sec();
+        assert_eq!(total_throughput > 1.5, is_shared, "{total_throughput} of what we sent, behind {queue} s");
     }
 }
 
@@ -291,11 +291,11 @@ fn growth_within_its_error_takes_nothing_from_the_capacity() {
 
 #[test]
 fn only_a_pair_that_left_since_lets_the_capacity_grow() {
-    for fresh in [false, true] {
+    for after_increase in [false, true] {
         let mut law = probing();
-        law.probing.launched.push_back(Launched { trial: 2, fresh: true, rate: 6.25e6, seconds: 0.015 });
-        law.take(pair(0, 50.0, |_| 0.0, |_| 0.0), fresh, 1, &path());
-        assert_eq!(law.probing.launched.iter().all(|sent| !sent.fresh), fresh);
+        law.probing.launched.push_back(Launched { trial: 2, after_increase: true, rate: 6.25e6, seconds: 0.015 });
+        law.take(pair(0, 50.0, |_| 0.0, |_| 0.0), after_increase, 1, &path());
+        assert_eq!(law.probing.launched.iter().all(|sent| !sent.after_increase), after_increase);
     }
 }
 
@@ -303,11 +303,11 @@ fn only_a_pair_that_left_since_lets_the_capacity_grow() {
 fn a_restart_forgets_only_the_probes_on_their_way() {
     let mut law = probing();
     run(&mut law, 41, 60.0);
-    let most = law.probing.most;
+    let most = law.probing.max_delivery_rate;
     law.restart();
     assert!(law.probing.second.is_none() && law.probing.launched.is_empty() && law.probing.first.is_none());
-    assert_eq!(law.probing.most.to_bits(), most.to_bits());
+    assert_eq!(law.probing.max_delivery_rate.to_bits(), most.to_bits());
     law.begin(Rate::from_mbit(20.0), &path());
-    assert_eq!((law.rate(), law.probing.most), (Rate::from_mbit(20.0), 2.5e6));
+    assert_eq!((law.rate(), law.probing.max_delivery_rate), (Rate::from_mbit(20.0), 2.5e6));
     assert!(law.probing.share.at_most().is_infinite());
 }
