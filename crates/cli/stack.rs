@@ -54,7 +54,7 @@ pub(crate) const APART: [&str; 21] = [
 ];
 
 /// The part of the common ground that PCC alone uses.
-const OF_PCC: &str = "crates/command/src/objective";
+const OF_PCC: &str = "crates/command/src/utility_options";
 
 /// Hash of those files below the workspace `root`, of their names and contents, and of `how` they are compiled. None if
 /// this is no workspace, as in a package of this crate alone.

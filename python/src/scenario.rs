@@ -1,7 +1,7 @@
 //! The lab's scenarios, by models.
 
 use crate::refused;
-use crate::simulation::{Value, aim};
+use crate::simulation::{Value, objective};
 use pcc_lab::model::Plan;
 use pcc_lab::scenario::{Selection, Size};
 use pyo3::prelude::*;
@@ -39,12 +39,12 @@ pub(crate) fn simulate_scenario(
     law: Option<&str>,
     settings: Option<BTreeMap<String, Value>>,
 ) -> PyResult<Py<PyAny>> {
-    let aim = aim(utility.as_deref(), law, settings.unwrap_or_default())?;
+    let objective = objective(utility.as_deref(), law, settings.unwrap_or_default())?;
     let wanted = Selection { algorithms: &algorithms, points: &points, seeds: &seeds, first_seeds: None };
     let plan = Plan::of(name, if full { Size::Full } else { Size::Standard }, wanted).map_err(refused)?;
     let prepare = |flow: &mut pcc_sim::Flow| {
-        if let Some(aim) = &aim {
-            pcc_play::suggest(aim, flow);
+        if let Some(objective) = &objective {
+            pcc_play::suggest(objective, flow);
         }
     };
     let outcomes = py.detach(|| plan.run(&prepare)).map_err(refused)?;

@@ -10,7 +10,7 @@ use pcc::units::Rate;
 use pcc::utility::Utility;
 use pcc_play::{Play, Refused, read};
 use pcc_sim::{Control, FlowResult, FlowSummary, Results, Running, Scenario, jain_together};
-use pcc_utility::{Aim, Choice, LawChoice, Setting};
+use pcc_utility::{Objective, Choice, LawChoice, Setting};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -276,7 +276,7 @@ pub(crate) fn simulate(
         Some(Written::Named(named)) => (None, named),
         None => (None, BTreeMap::new()),
     };
-    let aim = aim(one.as_deref(), law, settings.unwrap_or_default())?;
+    let objective = objective(one.as_deref(), law, settings.unwrap_or_default())?;
     let read_named = |written: &str| -> Result<Arc<dyn Utility>, String> {
         let usual = if laws.contains_key(written) { "fair" } else { written };
         read(named.get(written).map_or(usual, String::as_str))
@@ -287,7 +287,7 @@ pub(crate) fn simulate(
         then: &then,
         flows,
         read: &read_named,
-        aim: aim.as_ref(),
+        objective: objective.as_ref(),
         queue: Some(queue),
         ecn,
         policer,
@@ -354,11 +354,11 @@ fn outcome(
 }
 
 /// What PCC strives for, if the call says so.
-pub(crate) fn aim(
+pub(crate) fn objective(
     utility: Option<&str>,
     law: Option<&str>,
     settings: BTreeMap<String, Value>,
-) -> PyResult<Option<Aim>> {
+) -> PyResult<Option<Objective>> {
     if utility.is_none() && law.is_none() && settings.is_empty() {
         return Ok(None);
     }
@@ -373,6 +373,6 @@ pub(crate) fn aim(
         Setting { key, value }
     };
     let settings: Vec<_> = settings.into_iter().map(setting).collect();
-    let aim = Aim::new(written, &choice.text, law.as_ref(), &settings);
-    Ok(Some(aim.map_err(|error| refused(format!("settings: {error}")))?))
+    let objective = Objective::new(written, &choice.text, law.as_ref(), &settings);
+    Ok(Some(objective.map_err(|error| refused(format!("settings: {error}")))?))
 }

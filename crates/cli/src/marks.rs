@@ -46,7 +46,7 @@ mod tests {
             write(&format!("vendor/{name}/patched/Cargo.toml"), "1");
             write(&format!("vendor/{name}/patched/src/lib.rs"), "1");
         }
-        for name in ["crates/quic/src/pace/gate.rs", "crates/perf/src/client.rs", "crates/cli/src/main.rs"] {
+        for name in ["crates/quic/src/pace/send_gate.rs", "crates/perf/src/client.rs", "crates/cli/src/main.rs"] {
             write(name, "1");
         }
         write("crates/net/src/dial.rs", "1");
@@ -58,7 +58,7 @@ mod tests {
             "crates/core/src/pcc.rs",
             "crates/cli/src/serve/mod.rs",
             "crates/cli/src/get.rs",
-            "crates/command/src/objective.rs",
+            "crates/command/src/utility_options.rs",
             "crates/instruments/src/race.rs",
             "crates/perf/src/tests.rs",
             "crates/link/src/path.rs",
@@ -77,7 +77,7 @@ mod tests {
         assert_ne!(hash("-O"), first, "another version of a dependency");
         write("Cargo.lock", &package(1));
         for part in [
-            "crates/quic/src/pace/gate.rs",
+            "crates/quic/src/pace/send_gate.rs",
             "crates/perf/src/client.rs",
             "vendor/noq/patched/src/lib.rs",
             "vendor/noq-proto/patched/src/lib.rs",

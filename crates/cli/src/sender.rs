@@ -1,7 +1,7 @@
 //! How this side sends: the options that all commands which move files share.
 
 use crate::exit::misuse;
-use crate::utility::{Objective, heeds_something};
+use crate::utility::{UtilityOptions, heeds_something};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use noq::TransportConfig;
 use pcc::observe::Observer;
@@ -29,7 +29,7 @@ pub(crate) struct SenderArgs {
     congestion: Option<Algorithm>,
 
     #[command(flatten)]
-    pub(crate) objective: Objective,
+    pub(crate) utility_options: UtilityOptions,
 
     /// The highest rate of each connection, for example 100Mbit (or 100M) or 12.5MB; `pcc get` receives no faster
     /// either
@@ -57,15 +57,15 @@ impl SenderArgs {
     pub(crate) fn algorithm(&self, observer: Option<Arc<dyn Observer>>) -> anyhow::Result<Algorithm> {
         let congestion = self.congestion.clone().unwrap_or_default();
         let Algorithm::Pcc(PccConfig { mut core, .. }) = congestion else {
-            if let Some(given) = self.objective.given() {
+            if let Some(given) = self.utility_options.given() {
                 let algorithm = congestion.name();
                 return Err(misuse!("{given} steers PCC, not {algorithm}: leave out one of the two"));
             }
             return Ok(congestion);
         };
-        let aim = self.objective.aim()?;
-        heeds_something(&aim.written, aim.utility.panic_loss(), self.limit.is_some())?;
-        aim.apply(&mut core);
+        let objective = self.utility_options.objective()?;
+        heeds_something(&objective.written, objective.utility.panic_loss(), self.limit.is_some())?;
+        objective.apply(&mut core);
         core.max_rate = self.limit;
         core.observer = observer;
         Ok(Algorithm::Pcc(core.into()))
@@ -75,7 +75,7 @@ impl SenderArgs {
     ///
     /// Errors: as of [`Self::algorithm`].
     pub(crate) fn algorithm_within_ssh(&self) -> anyhow::Result<Algorithm> {
-        let is_asked_for = self.congestion.is_some() || self.objective.given().is_some();
+        let is_asked_for = self.congestion.is_some() || self.utility_options.given().is_some();
         if is_asked_for { self.algorithm(None) } else { Ok(Algorithm::FixedWindow(WITHIN_SSH)) }
     }
 

@@ -3,7 +3,7 @@
 use crate::exit::misuse;
 #[cfg(target_os = "linux")]
 use pcc::utility::Utility;
-pub(crate) use pcc_command::Objective;
+pub(crate) use pcc_command::UtilityOptions;
 
 /// A sender that bears any loss goes on until nearly all is lost, for everybody in the same queue: something else has to end it.
 ///

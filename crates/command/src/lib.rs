@@ -5,12 +5,12 @@ pub mod command_line;
 pub mod exit;
 pub mod interrupt;
 pub mod manual;
-mod objective;
 pub mod open_files;
 pub mod say;
+mod utility_options;
 pub mod written;
 
-pub use objective::Objective;
+pub use utility_options::UtilityOptions;
 
 use clap::{Arg, Command};
 

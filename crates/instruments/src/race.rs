@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use core::time::Duration;
 use live::Live;
 use pcc::units::Bytes;
-use pcc_command::Objective;
+use pcc_command::UtilityOptions;
 use pcc_quic::Algorithm;
 use pcc_race::carrier::{self, Carrier};
 use pcc_race::course::{Course, CourseError};
@@ -60,7 +60,7 @@ pub(crate) struct Args {
     #[arg(short = 'C', long, value_name = "A,B,C", value_delimiter = ',', default_value = "pcc,cubic,bbr")]
     congestion: Vec<Algorithm>,
     #[command(flatten)]
-    objective: Objective,
+    utility_options: UtilityOptions,
     /// Size of the file that is made, for example 20MB
     #[arg(long, value_name = "BYTES", conflicts_with = "file")]
     size: Option<Bytes>,
@@ -172,7 +172,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
 ///
 /// Errors: one is named twice, or this host lacks what TCP's need.
 fn carriers(args: &Args) -> anyhow::Result<Vec<Carrier>> {
-    let algorithms = args.objective.steered(&args.congestion, &args.objective.aim()?)?;
+    let algorithms = args.utility_options.steered(&args.congestion, &args.utility_options.objective()?)?;
     let mut carriers: Vec<_> = algorithms.into_iter().map(Carrier::Quic).collect();
     if args.kernel {
         carriers.extend(carrier::TCP);

@@ -4,7 +4,7 @@ use core::time::Duration;
 use pcc::units::Rate;
 use pcc_chart::axis::short;
 use pcc_chart::sheet::{Chart, Line, sheet};
-use pcc_utility::{Aim, Bears, Bottleneck, Disturbance, Game, Settled};
+use pcc_utility::{Bears, Bottleneck, Disturbance, Game, Objective, Settled};
 
 /// The most senders that are drawn.
 pub const MOST_SENDERS: u32 = 50;
@@ -16,25 +16,25 @@ const STEPS: u32 = 60;
 type Value = fn(&Settled) -> f64;
 
 /// All of it as SVG.
-pub fn drawing(aim: &Aim, path: Bottleneck) -> String {
-    sheet(&title(aim, path), &charts(aim, path))
+pub fn drawing(objective: &Objective, path: Bottleneck) -> String {
+    sheet(&title(objective, path), &charts(objective, path))
 }
 
 /// The utility, the path and the law.
-fn title(aim: &Aim, path: Bottleneck) -> String {
+fn title(objective: &Objective, path: Bottleneck) -> String {
     format!(
         "{} on {} Mbit/s, {} ms, {} ms of buffer, by {}",
-        first_line(&aim.written),
+        first_line(&objective.written),
         short(path.capacity.mbit()),
         short(path.base_rtt.as_secs_f64() * 1e3),
         short(path.buffer.as_secs_f64() * 1e3),
-        aim.law().name()
+        objective.law().name()
     )
 }
 
 /// One chart a question: what a rate is worth, how much loss is borne, and the queue and the loss where senders settle.
-pub fn charts(aim: &Aim, path: Bottleneck) -> [Chart; 4] {
-    let game = aim.game(path);
+pub fn charts(objective: &Objective, path: Bottleneck) -> [Chart; 4] {
+    let game = objective.game(path);
     let settled: Vec<(f64, Option<Settled>)> =
         (1..=MOST_SENDERS).map(|senders| (f64::from(senders), game.settle(senders).stable.first().copied())).collect();
     let by_number = |title: &str, of: Vec<(&str, Value)>| {
@@ -115,14 +115,14 @@ mod tests {
 
     #[test]
     fn drawing_has_chart_for_each_question_and_mark_at_each_peak() {
-        let aim = Aim::new("fair", "fair", None, &[]).unwrap();
+        let objective = Objective::new("fair", "fair", None, &[]).unwrap();
         let path = Bottleneck {
             capacity: Rate::from_mbit(100.0),
             base_rtt: Duration::from_millis(30),
             buffer: Duration::from_millis(30),
             loss: 0.0,
         };
-        let svg = drawing(&aim, path);
+        let svg = drawing(&objective, path);
         assert_eq!((svg.matches("class=\"title\"").count(), svg.matches("<circle").count()), (4, 3), "{svg}");
         assert!(svg.contains("fair on 100 Mbit/s, 30 ms, 30 ms of buffer, by ascent"));
         assert!(!svg.contains("NaN"));

@@ -25,19 +25,19 @@ pub fn text(found: &Findings, rehearsal: Option<&Rehearsal>) -> String {
     let mut text = String::new();
     let Bottleneck { capacity, base_rtt, buffer, loss } = found.path;
     let (rtt, buffer) = (ms(base_rtt), ms(buffer));
-    let _ = writeln!(text, "utility   {}", found.aim.written);
+    let _ = writeln!(text, "utility   {}", found.objective.written);
     let _ = writeln!(
         text,
         "path      {} Mbit/s, RTT {rtt} ms, {buffer} ms of buffer, {} % random loss",
         short(capacity.mbit()),
         short(loss * 100.0)
     );
-    let why = match (&found.aim.law, found.aim.utility.prices_queue()) {
+    let why = match (&found.objective.law, found.objective.utility.prices_queue()) {
         (Some(_), _) => "as told",
         (None, true) => "it foresees the queue, which this utility prices",
         (None, false) => "it compares what rates achieved; this utility has no price for the queue's length",
     };
-    let _ = writeln!(text, "law       {}: {why}", found.aim.law().name());
+    let _ = writeln!(text, "law       {}: {why}", found.objective.law().name());
     for (place, shape) in &found.shapes {
         let _ = writeln!(text, "concave   {}", concave(place, shape));
     }
@@ -148,9 +148,9 @@ pub fn json(found: &Findings, link: &str, rehearsal: Option<&Rehearsal>) -> Valu
         })
     });
     json!({
-        "utility": found.aim.written,
-        "law": found.aim.law().name(),
-        "prices_queue": found.aim.utility.prices_queue(),
+        "utility": found.objective.written,
+        "law": found.objective.law().name(),
+        "prices_queue": found.objective.utility.prices_queue(),
         "path": link,
         "capacity_mbit": found.path.capacity.mbit(),
         "base_rtt_s": found.path.base_rtt.as_secs_f64(),
@@ -223,17 +223,17 @@ fn range((from, to): (Duration, Duration)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcc_utility::Aim;
+    use pcc_utility::Objective;
 
     fn findings(written: &str) -> Findings {
-        let aim = Aim::new(written, written, None, &[]).unwrap();
+        let objective = Objective::new(written, written, None, &[]).unwrap();
         let path = Bottleneck {
             capacity: Rate::from_mbit(100.0),
             base_rtt: Duration::from_millis(30),
             buffer: Duration::from_millis(30),
             loss: 0.0,
         };
-        Findings::of(aim, path, &[1, 10])
+        Findings::of(objective, path, &[1, 10])
     }
 
     #[test]

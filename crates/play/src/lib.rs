@@ -29,7 +29,7 @@ use core::time::Duration;
 use pcc::utility::Utility;
 use pcc_link::{Files, Path};
 use pcc_sim::{Cast, Control, Flow, Queue, ReadUtility, Scenario};
-use pcc_utility::{Aim, Choice};
+use pcc_utility::{Choice, Objective};
 use std::fmt;
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub struct Play<'a> {
     /// Reads a utility behind `pcc/`; [`read`] knows names, formulas and files.
     pub read: ReadUtility<'a>,
     /// The aim of a flow of PCC that says none of its own.
-    pub aim: Option<&'a Aim>,
+    pub objective: Option<&'a Objective>,
     /// The name of a queue discipline.
     pub queue: Option<&'a str>,
     /// The queue may mark packets of all senders, and they answer marks. Otherwise those of flows that say so themselves.
@@ -115,13 +115,13 @@ pub fn read(utility: &str) -> Result<Arc<dyn Utility>, String> {
 
 /// Gives an aim to a flow of a simulation that has none of its own. A law that was named also steers flows with a utility of
 /// their own.
-pub fn suggest(aim: &Aim, flow: &mut Flow) {
+pub fn suggest(objective: &Objective, flow: &mut Flow) {
     let is_usual = flow.config.utility.name() == Flow::default().config.utility.name();
     if is_usual {
-        flow.config.utility = Arc::clone(&aim.utility);
+        flow.config.utility = Arc::clone(&objective.utility);
     }
-    if flow.config.law.is_none() && (is_usual || aim.law_written.is_some()) {
-        flow.config.law.clone_from(&aim.law);
+    if flow.config.law.is_none() && (is_usual || objective.law_written.is_some()) {
+        flow.config.law.clone_from(&objective.law);
     }
 }
 
@@ -156,7 +156,7 @@ impl Play<'_> {
     fn flows(&self, bottlenecks: usize) -> Result<(Vec<String>, Vec<Flow>), Refused> {
         let Cast(mut flows) = Cast::parse(self.flows, self.read).map_err(|error| Refused::new("flows", error))?;
         let names = Cast::names(self.flows, self.read);
-        if self.aim.is_some() && flows.iter().all(|flow| flow.control != Control::Pcc) {
+        if self.objective.is_some() && flows.iter().all(|flow| flow.control != Control::Pcc) {
             let problem = "a utility or a law steers PCC, and none of these is PCC: leave out one of the two";
             return Err(Refused::new("flows", problem));
         }
@@ -178,8 +178,8 @@ impl Play<'_> {
                 return Err(Refused::new("flows", problem));
             }
             flow.ecn |= self.ecn;
-            if let Some(aim) = self.aim {
-                suggest(aim, flow);
+            if let Some(objective) = self.objective {
+                suggest(objective, flow);
             }
         }
         Ok((names, flows))
@@ -197,7 +197,7 @@ mod tests {
         then: &[],
         flows: "pcc",
         read: &read,
-        aim: None,
+        objective: None,
         queue: None,
         ecn: false,
         policer: None,
@@ -221,10 +221,11 @@ mod tests {
     #[test]
     fn an_aim_is_for_flows_that_say_none_of_their_own() {
         let (law, set): (LawChoice, Setting) = ("ascent".parse().unwrap(), "epsilon=0.03".parse().unwrap());
-        let aim = Aim::new("x - 11*x*L", "x - 11*x*L", Some(&law), &[set]).unwrap();
-        let staged = Play { flows: "pcc pcc/vivace cubic", aim: Some(&aim), ecn: true, ..CLEAN }.stage().unwrap();
+        let objective = Objective::new("x - 11*x*L", "x - 11*x*L", Some(&law), &[set]).unwrap();
+        let staged =
+            Play { flows: "pcc pcc/vivace cubic", objective: Some(&objective), ecn: true, ..CLEAN }.stage().unwrap();
         let flows = staged.seeded(7).flows;
-        assert_eq!(flows[0].config.utility.name(), aim.utility.name());
+        assert_eq!(flows[0].config.utility.name(), objective.utility.name());
         assert_eq!(flows[1].config.utility.name(), "vivace");
         assert!(flows[..2].iter().all(|flow| flow.config.law.is_some() && flow.ecn));
         assert_eq!(flows.iter().map(|flow| flow.config.seed).collect::<Vec<_>>(), [7000, 7001, 7002]);
@@ -232,7 +233,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_under_its_option() {
-        let aim = Aim::new("safe", "safe", None, &[]).unwrap();
+        let objective = Objective::new("safe", "safe", None, &[]).unwrap();
         let nowhere = ["nowhere".to_owned()];
         for (play, option, expected) in [
             (Play { path: "nowhere", ..CLEAN }, "path", "neither KEY=VALUE"),
@@ -240,7 +241,7 @@ mod tests {
             (Play { flows: "quick", ..CLEAN }, "flows", "choose from pcc"),
             (Play { flows: "pcc:via=2..3", ..CLEAN }, "flows", "there are 1 bottlenecks"),
             (Play { flows: "pcc cubic:start=30s", ..CLEAN }, "flows", "cubic begins at 30s"),
-            (Play { flows: "cubic", aim: Some(&aim), ..CLEAN }, "flows", "none of these is PCC"),
+            (Play { flows: "cubic", objective: Some(&objective), ..CLEAN }, "flows", "none of these is PCC"),
             (Play { queue: Some("quick"), ..CLEAN }, "queue", "choose from droptail"),
             (Play { policer: Some("10Mbit"), ..CLEAN }, "policer", "10Mbit: "),
             (Play { time: Duration::ZERO, ..CLEAN }, "time", "more than 0"),

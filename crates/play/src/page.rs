@@ -213,7 +213,7 @@ mod tests {
             then: &[],
             flows: "pcc/loss-resilient cubic bbr reno",
             read: &crate::read,
-            aim: None,
+            objective: None,
             queue: None,
             ecn: false,
             policer: None,

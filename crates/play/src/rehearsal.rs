@@ -3,7 +3,7 @@
 use pcc::units::Rate;
 use pcc_link::{Impossible, Path};
 use pcc_sim::{Control, Flow, Results, Scenario};
-use pcc_utility::Aim;
+use pcc_utility::Objective;
 use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
@@ -49,10 +49,10 @@ impl Rehearsal {
     /// Simulates all of it, each company on a thread of its own.
     ///
     /// Errors: the path cannot be.
-    pub fn of(aim: &Aim, path: &Path, seed: u64, time: Duration) -> Result<Self, Impossible> {
+    pub fn of(objective: &Objective, path: &Path, seed: u64, time: Duration) -> Result<Self, Impossible> {
         let ours = || {
             let mut flow = Flow::default();
-            aim.apply(&mut flow.config);
+            objective.apply(&mut flow.config);
             (OURS, flow)
         };
         let casts = [
@@ -103,8 +103,8 @@ mod tests {
     #[test]
     fn same_seed_tells_same_and_scavenger_leaves_more_to_cubic() {
         let beside = |written: &str| {
-            let aim = Aim::new(written, written, None, &[]).unwrap();
-            Rehearsal::of(&aim, &"rate=20Mbit,rtt=30ms".parse().unwrap(), 3, Duration::from_secs(20)).unwrap()
+            let objective = Objective::new(written, written, None, &[]).unwrap();
+            Rehearsal::of(&objective, &"rate=20Mbit,rtt=30ms".parse().unwrap(), 3, Duration::from_secs(20)).unwrap()
         };
         let (told, again) = (beside("safe"), beside("safe"));
         assert_eq!(told, again);

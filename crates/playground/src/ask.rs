@@ -100,7 +100,7 @@ mod tests {
             then: &[],
             flows: "pcc cubic",
             read: &pcc_play::read,
-            aim: None,
+            objective: None,
             queue: None,
             ecn: false,
             policer: None,

@@ -11,7 +11,7 @@ use pcc_play::page::{Course, plots};
 use pcc_play::{Play, Refused, Told};
 use pcc_sim::{Results, Running, Scenario};
 use pcc_utility::file::is_file;
-use pcc_utility::{Aim, AimError, LawChoice};
+use pcc_utility::{LawChoice, Objective, ObjectiveError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub(crate) fn read(utility: &str) -> Result<Arc<dyn Utility>, String> {
 }
 
 /// The aim of PCC; `None` if nothing was written.
-pub(crate) fn aim(utility: &str, law: &str, set: &str) -> Result<Option<Aim>, Refused> {
+pub(crate) fn objective(utility: &str, law: &str, set: &str) -> Result<Option<Objective>, Refused> {
     let (utility, law, set) = (given(utility), given(law), given(set));
     if utility.is_none() && law.is_none() && set.is_none() {
         return Ok(None);
@@ -71,12 +71,12 @@ pub(crate) fn aim(utility: &str, law: &str, set: &str) -> Result<Option<Aim>, Re
     let set = set.iter().flat_map(|all| all.split([',', ' '])).filter(|one| !one.is_empty());
     let set = set.map(|one| one.parse().map_err(|problem: String| Refused::new("set", problem)));
     let set = set.collect::<Result<Vec<_>, _>>()?;
-    let at = |error: &AimError| match error {
-        AimError::Utility(_) => "utility",
-        AimError::Law(_) if set.is_empty() => "law",
+    let at = |error: &ObjectiveError| match error {
+        ObjectiveError::Utility(_) => "utility",
+        ObjectiveError::Law(_) if set.is_empty() => "law",
         _ => "set",
     };
-    Aim::new(utility, utility, law.as_ref(), &set).map(Some).map_err(|error| Refused::new(at(&error), error))
+    Objective::new(utility, utility, law.as_ref(), &set).map(Some).map_err(|error| Refused::new(at(&error), error))
 }
 
 /// A run.
@@ -100,7 +100,7 @@ impl Run {
     ///
     /// Errors: an option that cannot be read, or that does not fit the others.
     pub(crate) fn stage(options: &Options) -> Result<Self, Refused> {
-        let aim = aim(&options.utility, &options.law, &options.set)?;
+        let objective = objective(&options.utility, &options.law, &options.set)?;
         let time = duration(options.time.trim()).map_err(|problem| Refused::new("time", problem))?;
         if time > LONGEST {
             let problem =
@@ -116,7 +116,7 @@ impl Run {
             then: &options.then,
             flows: &options.flows,
             read: &read,
-            aim: aim.as_ref(),
+            objective: objective.as_ref(),
             queue: given(&options.queue),
             ecn: options.ecn,
             policer: given(&options.policer),

@@ -1,7 +1,7 @@
 //! PCC behind noq's congestion controller trait: translation, no decisions.
 
 use crate::numbers::{Numbered, Numbers};
-use crate::pace::{self, Behind, Gate, LostTo, Pace, Silence};
+use crate::pace::{self, ForeignPacer, LostTo, Pace, SendGate, Silence};
 use crate::peer_window::PeerWindow;
 #[cfg(feature = "patched-noq-proto")]
 use core::time::Duration;
@@ -79,9 +79,9 @@ struct PccController {
     /// Up to which change of the handle it is.
     generation: u64,
     pcc: Pcc,
-    gate: Gate,
+    gate: SendGate,
     /// Where the gate stays open, under another runtime than ours.
-    behind: Behind,
+    foreign_pacer: ForeignPacer,
     silence: Silence,
     numbers: Numbers,
     /// PCC's time is counted from here.
@@ -153,8 +153,8 @@ impl PccController {
         Self {
             generation,
             pcc: Pcc::new(core, Timestamp::ZERO),
-            gate: Gate::default(),
-            behind: Behind::default(),
+            gate: SendGate::default(),
+            foreign_pacer: ForeignPacer::default(),
             silence: Silence::default(),
             numbers: Numbers::default(),
             born: pace::at(now),
@@ -219,7 +219,7 @@ impl PccController {
             self.limited = true;
             // Since it had no more: noq says so with the first acknowledgement after that.
             let rate = self.pcc.rate();
-            let since = if pace::is_ours() { self.gate.free_from(rate) } else { self.behind.free_from(rate) };
+            let since = if pace::is_ours() { self.gate.free_from(rate) } else { self.foreign_pacer.free_from(rate) };
             self.on_silent_since(since);
         }
     }
@@ -287,7 +287,7 @@ impl Controller for PccController {
             let silent = self.silence.ends();
             let limited = match leaving {
                 Some(leaving) => self.gate.limited(leaving, self.pcc.rate()),
-                None => self.behind.on_sent(moment, volume, self.pace(id), self.limited),
+                None => self.foreign_pacer.on_sent(moment, volume, self.pace(id), self.limited),
             };
             match limited {
                 Some((since, LostTo::Host)) => self.pcc.on_limited(self.since_birth(since), LimitedBy::Host),
@@ -306,7 +306,7 @@ impl Controller for PccController {
 
     fn on_cwnd_limited(&mut self) {
         self.gate.on_window_full();
-        self.behind.on_window_full();
+        self.foreign_pacer.on_window_full();
         self.silence.on_blocked();
     }
 
@@ -419,14 +419,14 @@ impl Controller for PccController {
     /// noq asks before each datagram of data, and also for statistics: only the former meets the gate. One byte is as
     /// good as none, which noq does not take.
     fn window(&self) -> u64 {
-        self.behind.on_window();
+        self.foreign_pacer.on_window();
         self.silence.on_window();
         if self.gate.admits() { self.pcc.congestion_window().get().saturating_add(self.untold.bytes) } else { 1 }
     }
 
     fn metrics(&self) -> ControllerMetrics {
         self.silence.on_metrics();
-        let pace = || (self.pcc.rate() * self.behind.haste(), self.pcc.send_quantum());
+        let pace = || (self.pcc.rate() * self.foreign_pacer.haste(), self.pcc.send_quantum());
         pace::metrics(self.pcc.congestion_window().get(), pace)
     }
 

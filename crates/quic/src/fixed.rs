@@ -1,6 +1,6 @@
 //! A sender that keeps one rate whatever happens, to measure paths and pacing with.
 
-use crate::pace::{self, Gate, Pace};
+use crate::pace::{self, Pace, SendGate};
 use core::time::Duration;
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use pcc::units::{Bytes, Rate};
@@ -20,7 +20,7 @@ pub(crate) struct Fixed(pub(crate) Rate);
 
 impl ControllerFactory for Fixed {
     fn build(self: Arc<Self>, _: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        Box::new(FixedController { rate: self.0, mtu: current_mtu, gate: Gate::default() })
+        Box::new(FixedController { rate: self.0, mtu: current_mtu, gate: SendGate::default() })
     }
 }
 
@@ -28,7 +28,7 @@ impl ControllerFactory for Fixed {
 struct FixedController {
     rate: Rate,
     mtu: u16,
-    gate: Gate,
+    gate: SendGate,
 }
 
 impl FixedController {
@@ -65,7 +65,7 @@ impl Controller for FixedController {
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(Self { gate: Gate::default(), ..*self })
+        Box::new(Self { gate: SendGate::default(), ..*self })
     }
 
     fn initial_window(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! The runtime that paces exactly.
 
-use crate::pace::{self, Timer, Turns};
+use crate::pace::{self, PollScope, Timer};
 use noq::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime};
 use std::io;
 use std::pin::Pin;
@@ -36,7 +36,7 @@ impl Runtime for PacedRuntime {
     }
 
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        self.tokio.spawn(Box::pin(Turns::new(future, Arc::clone(&self.timer))));
+        self.tokio.spawn(Box::pin(PollScope::new(future, Arc::clone(&self.timer))));
     }
 
     #[cfg(target_os = "linux")]

@@ -1,6 +1,6 @@
 //! All that a computation finds out about a utility on a path.
 
-use crate::aim::Aim;
+use crate::objective::Objective;
 use crate::{Bears, Bottleneck, Disturbance, Equilibria, Game, Shape, Trap};
 use core::time::Duration;
 use pcc::units::Rate;
@@ -9,7 +9,7 @@ use pcc::units::Rate;
 #[derive(Debug)]
 pub struct Findings {
     /// The utility and its law.
-    pub aim: Aim,
+    pub objective: Objective,
     /// The path.
     pub path: Bottleneck,
     /// Along a lone sender's rate: before an empty queue, and behind a full one.
@@ -26,20 +26,20 @@ pub struct Findings {
 
 impl Findings {
     /// On this path, for so many senders each.
-    pub fn of(aim: Aim, path: Bottleneck, senders: &[u32]) -> Self {
-        let game = aim.game(path);
+    pub fn of(objective: Objective, path: Bottleneck, senders: &[u32]) -> Self {
+        let game = objective.game(path);
         let shape = |queue| game.shape(Rate::ZERO, queue);
         let shapes = [("an empty queue", shape(Duration::ZERO)), ("a full buffer", shape(path.buffer))];
         let equilibria = senders.iter().map(|senders| game.settle(*senders)).collect();
         let rates = [0.1, 1.0, 10.0].map(|factor| path.capacity * factor);
         let bears = Disturbance::ALL.map(|what| (what, rates.map(|rate| game.bears(what, rate)))).to_vec();
         let traps = game.traps();
-        Self { aim, path, shapes, equilibria, rates, bears, traps }
+        Self { objective, path, shapes, equilibria, rates, bears, traps }
     }
 
     /// The game that all of it is found out by.
     pub fn game(&self) -> Game<'_> {
-        self.aim.game(self.path)
+        self.objective.game(self.path)
     }
 }
 
@@ -55,7 +55,7 @@ mod tests {
             buffer: Duration::from_millis(30),
             loss: 0.0,
         };
-        let found = |written: &str| Findings::of(Aim::new(written, written, None, &[]).unwrap(), path, &[1, 10]);
+        let found = |written: &str| Findings::of(Objective::new(written, written, None, &[]).unwrap(), path, &[1, 10]);
         let (fair, resilient) = (found("fair"), found("loss-resilient"));
         assert!(fair.traps.is_empty() && fair.equilibria[1].stable.len() == 1, "{fair:?}");
         assert!(!resilient.traps.is_empty() && resilient.equilibria[1].unbounded, "{resilient:?}");

@@ -9,20 +9,20 @@
 //! foresees the queue ([`Law::Ascent`]) takes the queue for a price that everybody pays alike. Both are modelled; what a
 //! law does beyond that, its steps and its noise, is not: that is what simulations are for.
 
-mod aim;
 mod bears;
 mod choice;
 pub mod file;
 mod findings;
 pub mod formula;
+mod objective;
 mod settle;
 mod shape;
 mod traps;
 
-pub use aim::{Aim, AimError, LawChoice, Setting};
 pub use bears::{Bears, Disturbance};
 pub use choice::{Choice, ChoiceError};
 pub use findings::Findings;
+pub use objective::{LawChoice, Objective, ObjectiveError, Setting};
 pub use settle::{Equilibria, Settled};
 pub use shape::Shape;
 pub use traps::Trap;

@@ -1,6 +1,6 @@
 use super::args::ObjectArgs;
 use super::is_of_linux;
-use super::strives::{self, Strives};
+use super::utility_options::{self, UtilityOptions};
 use crate::exit::misuse;
 use anyhow::{Context, anyhow};
 use pcc::units::Rate;
@@ -22,7 +22,7 @@ use std::time::Duration;
 )]
 pub(super) struct Args {
     #[command(flatten)]
-    strives: Strives,
+    utility_options: UtilityOptions,
     /// The name of the congestion control: up to 15 letters, digits, - and _
     #[arg(long, default_value = "pcc", value_parser = name)]
     name: String,
@@ -52,8 +52,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if args.trial.is_some_and(|time| time < SHORTEST_TRIAL) {
         return Err(misuse!("--for: a trial takes a second at the least"));
     }
-    let aim = args.strives.aim(Some(strives::usual(&args.name)))?;
-    aim.check(args.limit.is_some())?;
+    let objective = args.utility_options.objective(Some(utility_options::usual(&args.name)))?;
+    objective.check(args.limit.is_some())?;
     let source = args.source.source();
     // Before anything else is said, whether it could be loaded at all.
     source.object()?;
@@ -63,8 +63,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let wanted = Wanted {
         name: args.name.clone(),
-        utility: aim.text,
-        program: aim.program.bytes(),
+        utility: objective.text,
+        program: objective.program.bytes(),
         limit: most(args.limit),
         default: args.default,
         allow: args.allow,

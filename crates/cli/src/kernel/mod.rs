@@ -9,10 +9,10 @@ mod doctor;
 mod load;
 mod set;
 mod status;
-mod strives;
 mod top;
 mod unload;
 mod uses;
+mod utility_options;
 
 use crate::exit::Failure;
 use pcc_bpf::variant::{FindError, Variant};

@@ -1,5 +1,5 @@
 use super::load::most;
-use super::strives::Strives;
+use super::utility_options::UtilityOptions;
 use super::{find, status};
 use crate::exit::{Failure, misuse};
 use anyhow::Context;
@@ -21,7 +21,7 @@ pub(super) struct Args {
     #[arg(value_parser = name)]
     name: Option<String>,
     #[command(flatten)]
-    strives: Strives,
+    utility_options: UtilityOptions,
     /// The highest rate of each connection, like 100Mbit; `none` for as fast as the path allows
     #[arg(long, value_name = "RATE")]
     limit: Option<String>,
@@ -31,29 +31,29 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    if !args.strives.is_given() && args.limit.is_none() && !args.keep {
+    if !args.utility_options.is_given() && args.limit.is_none() && !args.keep {
         return Err(misuse!("nothing to set: give --utility, --set, --limit or --keep"));
     }
     let limit = args.limit.as_deref().filter(|limit| *limit != "none").map(str::parse::<Rate>);
     let limit = limit.transpose().context("--limit").context(Failure::Usage)?;
     // A fault of a utility is told whether or not anything is loaded.
-    if args.strives.is_given() && !args.strives.is_alone() {
-        args.strives.aim(None)?;
+    if args.utility_options.is_given() && !args.utility_options.is_alone() {
+        args.utility_options.objective(None)?;
     }
     let variant = find(args.name.as_deref())?;
     let (name, variables) = (&variant.name, &variant.variables);
     let mut out = io::stdout().lock();
     let limited = if args.limit.is_some() { limit.is_some() } else { status::limit(&variant)?.is_some() };
-    let aim = args.strives.aim(Some(&variables.text("utility_text")?));
+    let objective = args.utility_options.objective(Some(&variables.text("utility_text")?));
     // A text that another version of the tool cut off can be no utility's.
-    if let (Ok(aim), true) = (&aim, args.strives.is_given() || args.limit.is_some()) {
-        aim.check(limited)?;
+    if let (Ok(objective), true) = (&objective, args.utility_options.is_given() || args.limit.is_some()) {
+        objective.check(limited)?;
     }
-    if args.strives.is_given() {
-        let aim = aim?;
-        variables.strive_for(&aim.program.bytes())?;
-        variables.write_text::<UTILITY_TEXT>("utility_text", &aim.text)?;
-        writeln!(out, "{name} strives for {}", aim.text)?;
+    if args.utility_options.is_given() {
+        let objective = objective?;
+        variables.strive_for(&objective.program.bytes())?;
+        variables.write_text::<UTILITY_TEXT>("utility_text", &objective.text)?;
+        writeln!(out, "{name} strives for {}", objective.text)?;
     }
     if args.limit.is_some() {
         set_limit(variables, most(limit))?;

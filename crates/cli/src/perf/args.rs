@@ -1,7 +1,7 @@
 //! What can be asked of `pcc perf`. The letters are iperf3's.
 
 use super::habits::Habits;
-use crate::utility::Objective;
+use crate::utility::UtilityOptions;
 use clap::ArgGroup;
 use pcc::units::{Bytes, Rate};
 use pcc_net::dial::Family;
@@ -134,7 +134,7 @@ pub(crate) struct Args {
     pub(super) congestion: Vec<Algorithm>,
 
     #[command(flatten, next_help_heading = "Congestion control")]
-    pub(super) objective: Objective,
+    pub(super) utility_options: UtilityOptions,
 
     /// Turns of each algorithm, if there are several
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "server", help_heading = "Congestion control")]

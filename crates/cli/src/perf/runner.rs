@@ -21,7 +21,6 @@ use pcc_perf::server::{Limits, Served, Server};
 use pcc_perf::windows::Windows;
 use pcc_perf::{TestError, protocol};
 use pcc_quic::Algorithm;
-use pcc_utility::Aim;
 use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,8 +42,8 @@ fn test_of(args: &Args) -> anyhow::Result<Test> {
              `pcc perf -s -b RATE`, and leave out one of the two here"
         ));
     }
-    let aim = args.objective.aim()?;
-    let algorithms = algorithms(args, &aim)?;
+    let objective = args.utility_options.objective()?;
+    let algorithms = algorithms(args, &objective)?;
     let windows = Windows(args.window);
     Ok(Test {
         peer,
@@ -58,7 +57,7 @@ fn test_of(args: &Args) -> anyhow::Result<Test> {
         },
         rounds: if algorithms.len() > 1 { args.rounds } else { 1 },
         algorithms,
-        objective: Objective { utility: aim.written, law: aim.law_written, set: aim.set },
+        objective: Objective { utility: objective.written, law: objective.law_written, set: objective.set },
         max_rate: args.max_rate(),
         largest_datagram: args.set_mss,
         windows,
@@ -93,7 +92,7 @@ fn trust(args: &Args) -> Trust {
 }
 
 /// The algorithms to use, with what was asked of PCC.
-fn algorithms(args: &Args, aim: &Aim) -> anyhow::Result<Vec<Algorithm>> {
+fn algorithms(args: &Args, objective: &pcc_utility::Objective) -> anyhow::Result<Vec<Algorithm>> {
     let named = if args.congestion.is_empty() { vec![Algorithm::default()] } else { args.congestion.clone() };
     let mut names: Vec<&str> = named.iter().map(Algorithm::name).collect();
     names.sort_unstable();
@@ -101,7 +100,7 @@ fn algorithms(args: &Args, aim: &Aim) -> anyhow::Result<Vec<Algorithm>> {
     if names.len() < named.len() {
         return Err(misuse!("-C names an algorithm twice; --rounds says how often each has its turn"));
     }
-    args.objective.steered(&named, aim)
+    args.utility_options.steered(&named, objective)
 }
 
 /// With the options that help.
@@ -203,7 +202,7 @@ async fn turns(test: &Test, output: &mut Output, interrupt: &Interrupt, runs: &m
 pub(super) async fn serve(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen(1)?;
     let mut output = Output::open(&args)?;
-    let mut algorithms = algorithms(&args, &args.objective.aim()?)?;
+    let mut algorithms = algorithms(&args, &args.utility_options.objective()?)?;
     if algorithms.len() > 1 {
         return Err(misuse!("a server sends with one algorithm; clients choose among several with -R -C"));
     }

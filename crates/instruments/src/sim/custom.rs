@@ -12,7 +12,7 @@ use std::io::Write as _;
 
 pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     let page = args.output.as_deref().map(|path| Reserved::at(path, "--output")).transpose()?;
-    let ours = Ours::of(&args.objective)?;
+    let ours = Ours::of(&args.utility_options)?;
     let written = args.flows.as_deref().unwrap_or("pcc");
     let play = Play {
         path: what,
@@ -20,7 +20,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
         then: &args.then,
         flows: written,
         read: &pcc_play::read,
-        aim: ours.0.as_ref(),
+        objective: ours.0.as_ref(),
         queue: args.queue.as_deref(),
         ecn: args.ecn,
         policer: args.policer.as_deref(),

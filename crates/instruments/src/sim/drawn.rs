@@ -112,7 +112,7 @@ mod tests {
                 then,
                 flows: words[1],
                 read,
-                aim: None,
+                objective: None,
                 queue: None,
                 ecn: false,
                 policer: None,

@@ -7,10 +7,10 @@ mod score;
 
 use crate::exit::misuse;
 use clap::builder::PossibleValuesParser;
-use pcc_command::Objective;
+use pcc_command::UtilityOptions;
 use pcc_lab::campaign::Shard;
 use pcc_lab::scenario;
-use pcc_utility::Aim;
+use pcc_utility::Objective;
 use std::path::PathBuf;
 
 /// Simulate senders over a path, or the lab's scenarios, in seconds
@@ -93,7 +93,7 @@ struct Run {
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
     #[command(flatten)]
-    objective: Objective,
+    utility_options: UtilityOptions,
     /// Write a page: of a path everything over time, by the first seed; of a scenario its figures, as `pcc-lab report`
     /// does
     #[arg(short, long, value_name = "FILE")]
@@ -105,18 +105,18 @@ struct Run {
 
 /// How PCC decides, where a flow does not say.
 #[derive(Clone, Debug, Default)]
-struct Ours(Option<Aim>);
+struct Ours(Option<Objective>);
 
 impl Ours {
     /// As the command line says.
-    fn of(objective: &Objective) -> anyhow::Result<Self> {
-        objective.given().map(|_| objective.aim()).transpose().map(Self)
+    fn of(utility_options: &UtilityOptions) -> anyhow::Result<Self> {
+        utility_options.given().map(|_| utility_options.objective()).transpose().map(Self)
     }
 
     /// Suggests them to a flow.
     fn apply(&self, flow: &mut pcc_sim::Flow) {
-        if let Self(Some(aim)) = self {
-            pcc_play::suggest(aim, flow);
+        if let Self(Some(objective)) = self {
+            pcc_play::suggest(objective, flow);
         }
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
     if let Some(draws) = draws(&plan.scenario) {
         say(draws);
     }
-    let ours = super::Ours::of(&args.objective)?;
+    let ours = super::Ours::of(&args.utility_options)?;
     let outcomes = plan.run(&|flow| ours.apply(flow))?;
     print(&plan, &outcomes, args.json)?;
     if let Some(page) = page {

@@ -3,7 +3,7 @@
 use super::Ours;
 use crate::exit::{Failure, misused};
 use anyhow::anyhow;
-use pcc_command::Objective;
+use pcc_command::UtilityOptions;
 use pcc_score::{EXIT_CODES, Score};
 
 #[derive(clap::Args, Debug)]
@@ -12,11 +12,11 @@ pub(super) struct Args {
     #[command(flatten)]
     score: pcc_score::Args,
     #[command(flatten)]
-    objective: Objective,
+    utility_options: UtilityOptions,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    let ours = Ours::of(&args.objective)?;
+    let ours = Ours::of(&args.utility_options)?;
     let score = Score::of(None, &args.score, &|flow| ours.apply(flow)).map_err(misused)?;
     score.print(args.score.json)?;
     let (missed, open) = (score.missed(), score.open());

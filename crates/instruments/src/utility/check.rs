@@ -41,10 +41,10 @@ const TIME: Duration = Duration::from_secs(30);
 const ROUND_TRIPS: u32 = 100;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    let (aim, path) = (args.course.aim()?, args.course.bottleneck()?);
-    let found = Findings::of(aim, path, &args.senders);
+    let (objective, path) = (args.course.objective()?, args.course.bottleneck()?);
+    let found = Findings::of(objective, path, &args.senders);
     let time = args.time.unwrap_or_else(|| TIME.max(path.base_rtt * ROUND_TRIPS));
-    let rehearse = || Rehearsal::of(&found.aim, &args.course.link, args.seed, time).map_err(misused);
+    let rehearse = || Rehearsal::of(&found.objective, &args.course.link, args.seed, time).map_err(misused);
     let rehearsal = (time > Duration::ZERO).then(rehearse).transpose()?;
     tell(args, &found, rehearsal.as_ref())?;
     ensure!(!args.strict || found.traps.is_empty(), "--strict: the utility has traps, which are named above");

@@ -1,9 +1,9 @@
 //! The path and the senders that a utility is looked at on: options that `check` and `plot` share.
 
 use crate::exit::misused;
-use pcc_command::Objective;
+use pcc_command::UtilityOptions;
 use pcc_link::Path;
-use pcc_utility::{Aim, Bottleneck, Choice, LawChoice, Setting};
+use pcc_utility::{Bottleneck, Choice, LawChoice, Objective, Setting};
 
 /// Which utility, on which path.
 #[derive(clap::Args, Clone, Debug)]
@@ -25,9 +25,10 @@ pub(super) struct Course {
 
 impl Course {
     /// The utility and its law.
-    pub(super) fn aim(&self) -> anyhow::Result<Aim> {
+    pub(super) fn objective(&self) -> anyhow::Result<Objective> {
         let choice: Choice = self.utility.parse().map_err(misused)?;
-        Objective { utility: Some(choice), scavenger: false, law: self.law.clone(), set: self.set.clone() }.aim()
+        UtilityOptions { utility: Some(choice), scavenger: false, law: self.law.clone(), set: self.set.clone() }
+            .objective()
     }
 
     /// The path as one shared queue, as it is at its first moment.

@@ -30,15 +30,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             return Err(misuse!("--output {name}: choose a name that ends in .svg or .html"));
         }
     };
-    let (aim, path) = (args.course.aim()?, args.course.bottleneck()?);
+    let (objective, path) = (args.course.objective()?, args.course.bottleneck()?);
     let file = Reserved::at(&args.output, "--output")?;
-    let svg = drawing(&aim, path);
+    let svg = drawing(&objective, path);
     if !is_page {
         return file.write(&svg);
     }
     let provenance = crate::program::provenance(Source::Analysis, Vec::new())?;
-    let title = provenance.title(&first_line(&aim.written));
-    let text = findings::text(&Findings::of(aim, path, &[1, 2, 5, 10, MOST_SENDERS]), None);
+    let title = provenance.title(&first_line(&objective.written));
+    let text = findings::text(&Findings::of(objective, path, &[1, 2, 5, 10, MOST_SENDERS]), None);
     let body = format!("{svg}<pre>{}</pre>\n{}", escape(&text), provenance.list());
     file.write(&page(&title, "svg{height:auto}", &body))
 }

@@ -344,7 +344,7 @@ async fn under_our_runtime_the_window_paces_and_noq_does_not() {
         assert!(metrics.pacing_rate > Some(1 << 36) && metrics.send_quantum.is_none());
         assert!(metrics.congestion_window >= 10 * u64::from(SIZE), "statistics see the real window");
     };
-    pace::Turns::new(Box::pin(turn), timer).await;
+    pace::PollScope::new(Box::pin(turn), timer).await;
 }
 
 #[tokio::test]
@@ -366,7 +366,7 @@ async fn the_first_packets_after_the_handshake_leave_in_trains_of_six() {
         }
         assert_eq!(controller.window(), 1);
     };
-    pace::Turns::new(Box::pin(turn), timer).await;
+    pace::PollScope::new(Box::pin(turn), timer).await;
 }
 
 /// Seventeen packets, one each 2 ms, and a pause of 30 ms, for three seconds: acknowledgements of a round before arrive

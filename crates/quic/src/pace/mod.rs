@@ -8,32 +8,32 @@
 //! | file | its question |
 //! |---|---|
 //! | `schedule` | when is the next packet due? |
-//! | `gate` | may a packet leave now, and if not, who must be woken when? |
-//! | `turn` | is this call part of a connection's turn under our runtime, which will wake it? and when is it? |
+//! | `send_gate` | may a packet leave now, and if not, who must be woken when? |
+//! | `poll_scope` | is this call part of a connection's turn under our runtime, which will wake it? and when is it? |
 //! | `timer` | which connections are due, out of thousands, with one kernel timer? |
 //! | `alarm` | how does the kernel tell us within microseconds? |
 //! | `clock` | what do the clocks say? |
 //! | `silence` | had the application nothing to send? |
-//! | `behind` | and where noq paces, under another runtime? |
+//! | `foreign_pacer` | and where noq paces, under another runtime? |
 
 mod alarm;
-mod behind;
 mod clock;
-mod gate;
+mod foreign_pacer;
+mod poll_scope;
 mod schedule;
+mod send_gate;
 mod silence;
 mod timer;
-mod turn;
 
-pub(crate) use behind::Behind;
 pub(crate) use clock::{at, instant};
-pub(crate) use gate::Gate;
+pub(crate) use foreign_pacer::ForeignPacer;
+pub(crate) use poll_scope::{PollScope, is_ours, now, now_or};
+#[cfg(target_os = "linux")]
+pub(crate) use poll_scope::{begin_next_at, first, time_passes};
 pub(crate) use schedule::{LostTo, Pace};
+pub(crate) use send_gate::SendGate;
 pub(crate) use silence::Silence;
 pub(crate) use timer::Timer;
-pub(crate) use turn::{Turns, is_ours, now, now_or};
-#[cfg(target_os = "linux")]
-pub(crate) use turn::{begin_next_at, first, time_passes};
 
 use noq::congestion::ControllerMetrics;
 use pcc::units::{Bytes, Rate};

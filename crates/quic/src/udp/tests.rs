@@ -158,7 +158,7 @@ async fn received_in_turns(
             }
         }
     });
-    let turns = pace::Turns::new(Box::pin(task), Arc::new(pace::Timer::start().unwrap()));
+    let turns = pace::PollScope::new(Box::pin(task), Arc::new(pace::Timer::start().unwrap()));
     timeout(PATIENCE, turns).await.expect("woken");
     all.await.unwrap()
 }

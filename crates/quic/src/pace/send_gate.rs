@@ -1,7 +1,7 @@
 //! Whether a packet may leave now.
 
+use super::poll_scope;
 use super::schedule::{Departure, LostTo, Pace, Schedule};
-use super::turn;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 use pcc::units::{Bytes, Rate, Timestamp};
@@ -27,7 +27,7 @@ pub(crate) struct Leaving {
 /// One controller owns it and noq calls that under a lock; the atomics only serve to change through `&self`, as noq's
 /// trait demands. Outside a turn that our runtime gives (see [`turn`]) it stays open: nobody would wake the connection.
 #[derive(Debug, Default)]
-pub(crate) struct Gate {
+pub(crate) struct SendGate {
     schedule: Schedule,
     /// Nanoseconds on our clock; zero while open.
     closed_until: AtomicU64,
@@ -43,17 +43,17 @@ pub(crate) struct Gate {
     blocked: Option<Timestamp>,
 }
 
-impl Gate {
+impl SendGate {
     /// Whether data may leave now. If not, our runtime will wake the connection when it may.
     pub(crate) fn admits(&self) -> bool {
         if self.closed_until.load(Relaxed) == 0 {
             return true;
         }
-        let Some(turn) = turn::number() else { return true };
-        match self.admits_at(turn, turn::now()) {
+        let Some(turn) = poll_scope::number() else { return true };
+        match self.admits_at(turn, poll_scope::now()) {
             Ok(()) => true,
             Err(until) => {
-                turn::wake_at(until);
+                poll_scope::wake_at(until);
                 false
             }
         }
@@ -92,8 +92,8 @@ impl Gate {
     /// before is owed still. After a stop the acknowledgements wait with the sender, and are often read only when what the
     /// window had room for has left.
     pub(crate) fn on_window_full(&mut self) {
-        if let Some(turn) = turn::number() {
-            self.on_window_full_in(turn, turn::now());
+        if let Some(turn) = poll_scope::number() {
+            self.on_window_full_in(turn, poll_scope::now());
         }
     }
 
@@ -105,7 +105,7 @@ impl Gate {
 
     /// The packet that leaves at `now`; `None` outside a turn, where nothing is paced here.
     pub(crate) fn leaving(&self, now: Timestamp) -> Option<Leaving> {
-        turn::number().map(|turn| self.leaving_in(turn, now))
+        poll_scope::number().map(|turn| self.leaving_in(turn, now))
     }
 
     fn leaving_in(&self, turn: u64, now: Timestamp) -> Leaving {

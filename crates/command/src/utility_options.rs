@@ -2,11 +2,11 @@
 
 use crate::exit::misuse;
 use pcc_quic::{Algorithm, PccConfig};
-use pcc_utility::{Aim, AimError, Choice, LawChoice, Setting};
+use pcc_utility::{Choice, LawChoice, Objective, ObjectiveError, Setting};
 
 /// A utility for PCC to strive for, and the law by which it gets there.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Objective {
+pub struct UtilityOptions {
     /// What PCC strives for: a name of `pcc-lab utility list`, with parameters if need be (vivace,b=2), a formula of your
     /// own ('x^0.9 - 11.35*x*L'), or a file with one (mine.utility) [default: fair]
     #[arg(long, value_name = "NAME|FORMULA|FILE")]
@@ -27,7 +27,7 @@ pub struct Objective {
     pub set: Vec<Setting>,
 }
 
-impl Objective {
+impl UtilityOptions {
     /// The utility without options.
     pub const USUAL: &'static str = "fair";
 
@@ -43,24 +43,24 @@ impl Objective {
     /// Puts the options together.
     ///
     /// Errors: a setting that neither the utility nor the law has, that both have, or with a value that cannot be.
-    pub fn aim(&self) -> anyhow::Result<Aim> {
+    pub fn objective(&self) -> anyhow::Result<Objective> {
         let usual = if self.scavenger { "scavenger" } else { Self::USUAL };
         let (written, text) =
             self.utility.as_ref().map_or((usual, usual), |choice| (choice.written.as_str(), choice.text.as_str()));
-        let aim = Aim::new(written, text, self.law.as_ref(), &self.set);
-        aim.map_err(|error| misuse!(explained(&error)))
+        let objective = Objective::new(written, text, self.law.as_ref(), &self.set);
+        objective.map_err(|error| misuse!(explained(&error)))
     }
 
-    /// The algorithms that `-C` names, of which PCC strives for `aim`, which these options came to.
+    /// The algorithms that `-C` names, of which PCC strives for `objective`, which these options came to.
     ///
     /// Errors: the options steer PCC, and it is not among them.
-    pub fn steered(&self, named: &[Algorithm], aim: &Aim) -> anyhow::Result<Vec<Algorithm>> {
+    pub fn steered(&self, named: &[Algorithm], objective: &Objective) -> anyhow::Result<Vec<Algorithm>> {
         if let Some(given) = self.given().filter(|_| !named.iter().any(|one| matches!(one, Algorithm::Pcc(_)))) {
             return Err(misuse!("{given} steers PCC, which -C does not name: leave out one of the two"));
         }
         let steered = named.iter().cloned().map(|algorithm| match algorithm {
             Algorithm::Pcc(PccConfig { mut core, .. }) => {
-                aim.apply(&mut core);
+                objective.apply(&mut core);
                 Algorithm::Pcc(core.into())
             }
             other => other,
@@ -70,13 +70,13 @@ impl Objective {
 }
 
 /// With the option that was wrong, or helps.
-fn explained(error: &AimError) -> String {
+fn explained(error: &ObjectiveError) -> String {
     match error {
-        AimError::Both { key, law, value, .. } => {
+        ObjectiveError::Both { key, law, value, .. } => {
             format!("--set {error}; for the law write --law {law},{key}={value}, and in a formula choose another name")
         }
-        AimError::Unknown { .. } => format!("--set {error}"),
-        AimError::Value(_) | AimError::Law(_) => format!("--set: {error}"),
+        ObjectiveError::Unknown { .. } => format!("--set {error}"),
+        ObjectiveError::Value(_) | ObjectiveError::Law(_) => format!("--set: {error}"),
         other => other.to_string(),
     }
 }
@@ -92,21 +92,21 @@ mod tests {
     #[derive(clap::Parser)]
     struct Cli {
         #[command(flatten)]
-        objective: Objective,
+        utility_options: UtilityOptions,
     }
 
-    fn parse(args: &[&str]) -> Result<Objective, clap::Error> {
-        Cli::try_parse_from(["pcc"].iter().chain(args)).map(|cli| cli.objective)
+    fn parse(args: &[&str]) -> Result<UtilityOptions, clap::Error> {
+        Cli::try_parse_from(["pcc"].iter().chain(args)).map(|cli| cli.utility_options)
     }
 
-    fn aim(args: &[&str]) -> Aim {
-        parse(args).unwrap().aim().unwrap()
+    fn objective(args: &[&str]) -> Objective {
+        parse(args).unwrap().objective().unwrap()
     }
 
     #[test]
     fn without_options_it_is_fair_by_the_law_that_suits_it() {
-        let usual = aim(&[]);
-        assert_eq!((usual.utility.name(), usual.law().name()), (Objective::USUAL, "ascent"));
+        let usual = objective(&[]);
+        assert_eq!((usual.utility.name(), usual.law().name()), (UtilityOptions::USUAL, "ascent"));
         assert!(usual.law.is_none() && parse(&[]).unwrap().given().is_none());
         assert_eq!(usual.utility.name(), pcc::Config::default().utility.name());
     }
@@ -116,7 +116,7 @@ mod tests {
         let scavenger = parse(&["--scavenger"]).unwrap();
         let steered = |names: &[&str]| {
             let named: Vec<Algorithm> = names.iter().map(|name| name.parse().unwrap()).collect();
-            scavenger.steered(&named, &scavenger.aim().unwrap())
+            scavenger.steered(&named, &scavenger.objective().unwrap())
         };
         let two = steered(&["cubic", "pcc"]).unwrap();
         assert_eq!(two.iter().map(Algorithm::name).collect::<Vec<_>>(), ["cubic", "pcc"]);
@@ -127,21 +127,21 @@ mod tests {
 
     #[test]
     fn a_scavenger_is_short_for_the_utility_of_that_name() {
-        assert_eq!(aim(&["--scavenger"]).utility.name(), "scavenger");
+        assert_eq!(objective(&["--scavenger"]).utility.name(), "scavenger");
         assert!(parse(&["--scavenger", "--utility", "safe"]).is_err());
     }
 
     #[test]
     fn a_setting_goes_to_whoever_has_a_parameter_of_that_name() {
-        let both = aim(&["--set", "level=0.01,epsilon=0.03", "--set", "loss_cap=10%"]);
+        let both = objective(&["--set", "level=0.01,epsilon=0.03", "--set", "loss_cap=10%"]);
         let Some(Law::Ascent(config)) = &both.law else { panic!("{both:?}") };
         assert_eq!(config.epsilon, 0.03);
         assert!(format!("{:?}", both.utility).contains("level: 0.01"), "{both:?}");
-        let text = aim(&["--utility", "let b = 5; let cap = 20ms; x - b*x*L - x*q/cap", "--set", "b=7,cap=1s"]);
-        let same = aim(&["--utility", "let b = 7; let cap = 1s; x - b*x*L - x*q/cap"]);
+        let text = objective(&["--utility", "let b = 5; let cap = 20ms; x - b*x*L - x*q/cap", "--set", "b=7,cap=1s"]);
+        let same = objective(&["--utility", "let b = 7; let cap = 1s; x - b*x*L - x*q/cap"]);
         let queued = SenderView { loss: 0.1, queue: (0.01, 0.01), ..SenderView::clear(50.0, 0.03) }.report();
         assert_eq!(text.utility.evaluate(&queued), same.utility.evaluate(&queued), "{text:?}");
-        let law = aim(&["--law", "allegro", "--set", "epsilon_min=0.02"]);
+        let law = objective(&["--law", "allegro", "--set", "epsilon_min=0.02"]);
         let Some(Law::Allegro(config)) = &law.law else { panic!("{law:?}") };
         assert_eq!(config.epsilon_min, 0.02);
     }
@@ -162,7 +162,7 @@ mod tests {
             (&["--utility", "let epsilon = 5; x - 100*x*q - epsilon*L", "--set", "epsilon=3"], "both the utility"),
             (&["--utility", "rate-limiter,limit=20Mbit", "--set", "limit=20"], "write it like 20Mbit"),
         ] {
-            let error = parse(args).unwrap().aim().unwrap_err();
+            let error = parse(args).unwrap().objective().unwrap_err();
             assert_eq!(failure_of(&error), Failure::Usage);
             assert!(format!("{error:#}").contains(expected), "{args:?}: {error:#}");
         }

@@ -59,7 +59,7 @@ impl FromStr for Setting {
 /// Why a setting cannot be.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum AimError {
+pub enum ObjectiveError {
     /// The utility is none.
     #[error(transparent)]
     Utility(#[from] ParseUtilityError),
@@ -99,7 +99,7 @@ pub enum AimError {
 
 /// A utility and a law that climbs it.
 #[derive(Clone, Debug)]
-pub struct Aim {
+pub struct Objective {
     /// The utility as it was written.
     pub written: String,
     /// The utility.
@@ -112,11 +112,11 @@ pub struct Aim {
     pub set: Vec<String>,
 }
 
-impl Aim {
+impl Objective {
     /// `written` is the utility as people know it, `text` what that says.
     ///
     /// Errors: a setting that neither the utility nor the law has, that both have, or with a value that cannot be.
-    pub fn new(written: &str, text: &str, law: Option<&LawChoice>, set: &[Setting]) -> Result<Self, AimError> {
+    pub fn new(written: &str, text: &str, law: Option<&LawChoice>, set: &[Setting]) -> Result<Self, ObjectiveError> {
         let plain = parse_with(text, &[])?;
         let law_written = law.map(|choice| choice.written.clone());
         let mut law = law.map(|choice| choice.law.clone());
@@ -130,11 +130,11 @@ impl Aim {
                 (false, true) => law.get_or_insert_with(|| suited.clone()).set(&format!("{key}={value}"))?,
                 (true, true) => {
                     let (key, utility, value) = (key.clone(), written.to_owned(), value.clone());
-                    return Err(AimError::Both { key, utility, law: suited.name(), value });
+                    return Err(ObjectiveError::Both { key, utility, law: suited.name(), value });
                 }
                 (false, false) => {
                     let own = of_utility.join(", ");
-                    return Err(AimError::Unknown {
+                    return Err(ObjectiveError::Unknown {
                         key: key.clone(),
                         utility: written.to_owned(),
                         of_utility: if own.is_empty() { "no parameters".to_owned() } else { own },
@@ -144,7 +144,7 @@ impl Aim {
                 }
             }
         }
-        let utility = parse_with(text, &settings).map_err(AimError::Value)?;
+        let utility = parse_with(text, &settings).map_err(ObjectiveError::Value)?;
         let set = set.iter().map(Setting::to_string).collect();
         Ok(Self { written: written.to_owned(), utility, law_written, law, set })
     }
@@ -186,10 +186,10 @@ mod tests {
     #[test]
     fn a_setting_reaches_the_utility_or_the_law_that_has_it() {
         let set = ["level=0.01", "epsilon=0.03"].map(|set| set.parse::<Setting>().unwrap());
-        let aim = Aim::new("fair", "fair", None, &set).unwrap();
-        assert!(matches!(&aim.law, Some(Law::Ascent(config)) if config.epsilon == 0.03), "{aim:?}");
-        assert!(format!("{:?}", aim.utility).contains("level: 0.01"), "{aim:?}");
-        let unknown = Aim::new("fair", "fair", None, &["colour=blue".parse().unwrap()]).unwrap_err();
-        assert!(matches!(&unknown, AimError::Unknown { key, .. } if key == "colour"), "{unknown}");
+        let objective = Objective::new("fair", "fair", None, &set).unwrap();
+        assert!(matches!(&objective.law, Some(Law::Ascent(config)) if config.epsilon == 0.03), "{objective:?}");
+        assert!(format!("{:?}", objective.utility).contains("level: 0.01"), "{objective:?}");
+        let unknown = Objective::new("fair", "fair", None, &["colour=blue".parse().unwrap()]).unwrap_err();
+        assert!(matches!(&unknown, ObjectiveError::Unknown { key, .. } if key == "colour"), "{unknown}");
     }
 }

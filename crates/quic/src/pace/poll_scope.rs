@@ -35,7 +35,7 @@ thread_local! {
     static CURRENT: Cell<Option<Turn>> = const { Cell::new(None) };
 }
 
-/// Whether this code runs in a turn that [`Turns`] gave.
+/// Whether this code runs in a turn that [`PollScope`] gave.
 pub(crate) fn is_ours() -> bool {
     CURRENT.get().is_some()
 }
@@ -121,7 +121,7 @@ impl Drop for Guard {
 }
 
 /// A task of noq that is polled in turns, and woken when a gate in it opens.
-pub(crate) struct Turns {
+pub(crate) struct PollScope {
     task: Pin<Box<dyn Future<Output = ()> + Send>>,
     timer: Arc<Timer>,
     turns: u64,
@@ -131,7 +131,7 @@ pub(crate) struct Turns {
     told: Option<Timestamp>,
 }
 
-impl Turns {
+impl PollScope {
     pub(crate) fn new(task: Pin<Box<dyn Future<Output = ()> + Send>>, timer: Arc<Timer>) -> Self {
         Self { task, timer, turns: 0, armed: None, told: None }
     }
@@ -146,7 +146,7 @@ impl Turns {
     }
 }
 
-impl Future for Turns {
+impl Future for PollScope {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {

@@ -7,8 +7,8 @@ use tokio::time::timeout;
 /// Far longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn turns(task: impl Future<Output = ()> + Send + 'static) -> Turns {
-    Turns::new(Box::pin(task), Arc::new(Timer::start().unwrap()))
+fn turns(task: impl Future<Output = ()> + Send + 'static) -> PollScope {
+    PollScope::new(Box::pin(task), Arc::new(Timer::start().unwrap()))
 }
 
 #[tokio::test]
@@ -134,10 +134,10 @@ async fn a_dropped_task_does_not_disturb_the_others() {
             Poll::Pending
         }
     };
-    let dropped = tokio::spawn(Turns::new(Box::pin(poll_fn(asks(soon))), Arc::clone(&timer)));
+    let dropped = tokio::spawn(PollScope::new(Box::pin(poll_fn(asks(soon))), Arc::clone(&timer)));
     tokio::task::yield_now().await;
     dropped.abort();
     let later = soon + Duration::from_millis(20);
-    timeout(PATIENCE, Turns::new(Box::pin(poll_fn(asks(later))), timer)).await.expect("woken");
+    timeout(PATIENCE, PollScope::new(Box::pin(poll_fn(asks(later))), timer)).await.expect("woken");
     let _ = timeout(Duration::ZERO, pending::<()>()).await;
 }

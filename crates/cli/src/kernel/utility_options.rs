@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// The utility, and values for its parameters.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub(super) struct Strives {
+pub(super) struct UtilityOptions {
     /// What PCC strives for: a name of `pcc-lab utility list`, with parameters if need be (vivace,b=2), a formula of your
     /// own ('x^0.9 - 11.35*x*L'), or a file with one (mine.utility). `pcc-lab utility check` shows how it behaves [default:
     /// fair; of pcc_bulk safe, of pcc_scav scavenger]
@@ -23,14 +23,14 @@ pub(super) struct Strives {
 }
 
 /// A utility in the kernel's form.
-pub(super) struct Aim {
+pub(super) struct Objective {
     /// As people wrote it.
     pub(super) text: String,
     pub(super) program: Program,
     utility: Arc<dyn Utility>,
 }
 
-impl Aim {
+impl Objective {
     /// Errors: nothing makes its senders give way, and they are not limited.
     pub(super) fn check(&self, limited: bool) -> anyhow::Result<()> {
         heeds_something(&self.text, self.utility.panic_loss(), limited)?;
@@ -48,7 +48,7 @@ pub(super) fn usual(name: &str) -> &'static str {
     BY_NAME.iter().find(|(known, _)| *known == name).map_or(USUAL, |(_, utility)| utility)
 }
 
-impl Strives {
+impl UtilityOptions {
     /// Settings without a utility: for the one that is striven for so far.
     pub(super) const fn is_alone(&self) -> bool {
         self.utility.is_none()
@@ -61,7 +61,7 @@ impl Strives {
     /// The program. `before` is what is striven for so far, for settings without a utility.
     ///
     /// Errors: no such parameter, or a value that it cannot have; or the text is too long.
-    pub(super) fn aim(&self, before: Option<&str>) -> anyhow::Result<Aim> {
+    pub(super) fn objective(&self, before: Option<&str>) -> anyhow::Result<Objective> {
         let written = self.utility.as_ref().map(|choice| choice.written.as_str());
         let text = self.utility.as_ref().map(|choice| choice.text.as_str()).or(before).unwrap_or(USUAL).trim();
         let (text, earlier) = without_settings(text);
@@ -88,7 +88,7 @@ impl Strives {
                 UTILITY_TEXT - 1
             ));
         }
-        Ok(Aim { text, program, utility })
+        Ok(Objective { text, program, utility })
     }
 }
 
@@ -104,9 +104,9 @@ mod tests {
     use super::*;
     use pcc::utility::{Expression, built_in, parameters};
 
-    fn strives(utility: &str, set: &[&str]) -> Strives {
+    fn utility_options(utility: &str, set: &[&str]) -> UtilityOptions {
         let set = set.iter().map(|one| one.parse().unwrap()).collect();
-        Strives { utility: Some(utility.parse().unwrap()), set }
+        UtilityOptions { utility: Some(utility.parse().unwrap()), set }
     }
 
     #[test]
@@ -115,47 +115,58 @@ mod tests {
             let constants = Expression::constants(about.text);
             for parameter in parameters(about.name).into_iter().filter(|name| !constants.contains(name)) {
                 let set = format!("{parameter}=1");
-                let error = strives(about.name, &[&set]).aim(None).err().map(|error| format!("{error:#}")).unwrap();
+                let error = utility_options(about.name, &[&set])
+                    .objective(None)
+                    .err()
+                    .map(|error| format!("{error:#}"))
+                    .unwrap();
                 assert!(error.contains(&parameter), "{}: {error}", about.name);
             }
         }
-        let fair = Strives::default().aim(None).unwrap();
-        assert_eq!((fair.text.as_str(), &fair.program), ("fair", &strives("fair", &[]).aim(None).unwrap().program));
+        let fair = UtilityOptions::default().objective(None).unwrap();
+        assert_eq!(
+            (fair.text.as_str(), &fair.program),
+            ("fair", &utility_options("fair", &[]).objective(None).unwrap().program)
+        );
     }
 
     #[test]
     fn a_name_that_says_what_it_is_for_is_enough() {
         for (name, utility) in [("pcc", "fair"), ("pcc_bulk", "safe"), ("pcc_scav", "scavenger"), ("pcc_bulky", "fair")]
         {
-            let aim = Strives::default().aim(Some(usual(name))).unwrap();
-            assert_eq!((aim.text.as_str(), aim.program), (utility, strives(utility, &[]).aim(None).unwrap().program));
+            let objective = UtilityOptions::default().objective(Some(usual(name))).unwrap();
+            assert_eq!(
+                (objective.text.as_str(), objective.program),
+                (utility, utility_options(utility, &[]).objective(None).unwrap().program)
+            );
         }
-        assert_eq!(strives("vivace", &[]).aim(Some(usual("pcc_bulk"))).unwrap().text, "vivace");
+        assert_eq!(utility_options("vivace", &[]).objective(Some(usual("pcc_bulk"))).unwrap().text, "vivace");
     }
 
     #[test]
     fn a_parameter_is_set_however_it_is_written() {
-        let one = strives("vivace,b=2", &[]).aim(None).unwrap();
-        let other = strives("vivace", &["b=2"]).aim(None).unwrap();
+        let one = utility_options("vivace,b=2", &[]).objective(None).unwrap();
+        let other = utility_options("vivace", &["b=2"]).objective(None).unwrap();
         assert_eq!((one.text.as_str(), &one.program), (other.text.as_str(), &other.program));
-        assert_ne!(one.program, strives("vivace", &[]).aim(None).unwrap().program);
-        let later = Strives { utility: None, set: vec!["b=2".parse().unwrap()] };
-        assert_eq!(later.aim(Some("vivace")).unwrap().program, one.program);
+        assert_ne!(one.program, utility_options("vivace", &[]).objective(None).unwrap().program);
+        let later = UtilityOptions { utility: None, set: vec!["b=2".parse().unwrap()] };
+        assert_eq!(later.objective(Some("vivace")).unwrap().program, one.program);
     }
 
     #[test]
     fn a_constant_of_a_formula_is_set_and_told() {
-        let aim = strives("let b = 5; x - b*x*L", &["b=7"]).aim(None).unwrap();
-        assert_eq!(aim.program, strives("x - 7*x*L", &[]).aim(None).unwrap().program);
-        assert_eq!(aim.text, "let b = 5; x - b*x*L [b=7]");
-        let later = Strives { utility: None, set: vec!["b=9".parse().unwrap()] };
-        let aim = later.aim(Some(&aim.text)).unwrap();
-        assert_eq!(aim.program, strives("x - 9*x*L", &[]).aim(None).unwrap().program);
+        let objective = utility_options("let b = 5; x - b*x*L", &["b=7"]).objective(None).unwrap();
+        assert_eq!(objective.program, utility_options("x - 7*x*L", &[]).objective(None).unwrap().program);
+        assert_eq!(objective.text, "let b = 5; x - b*x*L [b=7]");
+        let later = UtilityOptions { utility: None, set: vec!["b=9".parse().unwrap()] };
+        let objective = later.objective(Some(&objective.text)).unwrap();
+        assert_eq!(objective.program, utility_options("x - 9*x*L", &[]).objective(None).unwrap().program);
     }
 
     #[test]
     fn what_cannot_be_set_is_named() {
-        let refused = |utility, set| strives(utility, &[set]).aim(None).err().map(|error| format!("{error:#}"));
+        let refused =
+            |utility, set| utility_options(utility, &[set]).objective(None).err().map(|error| format!("{error:#}"));
         for (utility, set) in [("vivace", "nonsense=1"), ("x - 5*x*L", "b=1"), ("vivace", "b=much")] {
             let error = refused(utility, set).unwrap();
             assert!(error.contains(set.split('=').next().unwrap()) || error.contains("much"), "{error}");

@@ -12,14 +12,14 @@ fn us(micros: u64) -> Timestamp {
 
 /// A gate and the turn that its connection has.
 struct Turned {
-    gate: Gate,
+    gate: SendGate,
     turn: u64,
 }
 
 impl Turned {
     /// One packet went through at 0 µs.
     fn used() -> Self {
-        let mut turned = Self { gate: Gate::default(), turn: 1 };
+        let mut turned = Self { gate: SendGate::default(), turn: 1 };
         assert_eq!(turned.asked(0), Ok(()));
         turned.sends(0);
         turned

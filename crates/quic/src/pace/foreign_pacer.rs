@@ -3,7 +3,7 @@
 //!
 //! noq's pacer gathers credit for two milliseconds, or ten at a slow rate. If the host wakes it later, the rest is
 //! lost. A sender that is judged by the rate that left then asks for less, has less credit, loses a larger part of it,
-//! and ends at a packet for each wake-up. So the schedule is kept here as in a [`Gate`](super::Gate), and noq is told a
+//! and ends at a packet for each wake-up. So the schedule is kept here as in a [`SendGate`](super::Gate), and noq is told a
 //! rate at which it catches up.
 
 use super::schedule::{CATCH_UP, Departure, LostTo, Pace, Schedule};
@@ -22,7 +22,7 @@ const MOST: f64 = 25.0;
 /// One controller owns it and noq calls that under a lock; the atomics only serve to change through `&self`, as noq's trait
 /// demands.
 #[derive(Debug, Default)]
-pub(crate) struct Behind {
+pub(crate) struct ForeignPacer {
     schedule: Schedule,
     /// The window was looked at, and not yet how fast its packet may leave: noq does both before each packet of data.
     looked: AtomicBool,
@@ -36,7 +36,7 @@ pub(crate) struct Behind {
     haste: Option<f64>,
 }
 
-impl Behind {
+impl ForeignPacer {
     /// Somebody wants to know the window.
     pub(crate) fn on_window(&self) {
         self.looked.store(true, Relaxed);

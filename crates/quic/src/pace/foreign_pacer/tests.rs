@@ -9,9 +9,9 @@ fn pace(mbit: f64) -> Pace {
     Pace { rate: Rate::from_mbit(mbit), quantum: packet, packet }
 }
 
-/// noq's pacer (noq-proto 1.4.0, `connection/pacing.rs`), told what [`Behind`] makes of a rate.
+/// noq's pacer (noq-proto 1.4.0, `connection/pacing.rs`), told what [`ForeignPacer`] makes of a rate.
 struct Noq {
-    behind: Behind,
+    foreign_pacer: ForeignPacer,
     pace: Pace,
     tokens: f64,
     asked: Timestamp,
@@ -21,13 +21,20 @@ struct Noq {
 
 impl Noq {
     fn at(mbit: f64) -> Self {
-        Self { behind: Behind::default(), pace: pace(mbit), tokens: f64::MAX, asked: ms(0), sent: 0, listens: true }
+        Self {
+            foreign_pacer: ForeignPacer::default(),
+            pace: pace(mbit),
+            tokens: f64::MAX,
+            asked: ms(0),
+            sent: 0,
+            listens: true,
+        }
     }
 
     /// Asks before a packet of data, and answers how long it is to wait, in seconds.
     fn asks(&mut self, now: Timestamp) -> f64 {
-        self.behind.on_window();
-        let haste = self.behind.haste();
+        self.foreign_pacer.on_window();
+        let haste = self.foreign_pacer.haste();
         let rate = self.pace.rate.bytes_per_sec() * if self.listens { haste } else { 1.0 };
         let packet = PACKET as f64;
         let burst = (rate * 0.002).clamp(10.0 * packet, 256.0 * packet).min((rate * 0.010).max(packet));
@@ -51,16 +58,16 @@ impl Noq {
 
     /// Looks at how fast packets may leave, then at the window, and goes no further.
     fn finds_the_window_full(&mut self) {
-        self.behind.haste();
-        self.behind.on_window();
-        self.behind.on_window_full();
+        self.foreign_pacer.haste();
+        self.foreign_pacer.on_window();
+        self.foreign_pacer.on_window_full();
     }
 
     /// Answers since when the host has lost sending time for good.
     fn leaves(&mut self, now: Timestamp, had_none: bool) -> Option<Timestamp> {
         self.tokens -= PACKET as f64;
         self.sent += PACKET;
-        let limited = self.behind.on_sent(now, Bytes::new(PACKET), self.pace, had_none);
+        let limited = self.foreign_pacer.on_sent(now, Bytes::new(PACKET), self.pace, had_none);
         limited.filter(|(_, by)| *by == LostTo::Host).map(|(since, _)| since)
     }
 
@@ -117,7 +124,7 @@ fn a_host_in_time_is_told_the_rate() {
     let mut noq = Noq::at(100.0);
     for call in 0..1000 {
         noq.sends_what_it_may(ms(call));
-        assert!(noq.behind.haste() <= 2.0, "{}", noq.behind.haste());
+        assert!(noq.foreign_pacer.haste() <= 2.0, "{}", noq.foreign_pacer.haste());
     }
 }
 
@@ -127,14 +134,14 @@ fn what_an_application_did_not_send_is_not_made_up_for() {
     for request in 0..100 {
         noq.asks(ms(request * 40));
         assert_eq!(noq.leaves(ms(request * 40), false), None);
-        assert_eq!(noq.behind.haste(), 1.0);
+        assert_eq!(noq.foreign_pacer.haste(), 1.0);
     }
     // Somebody looked at the statistics, and noq had said that there is no data.
     for request in 100..200 {
         noq.asks(ms(request * 40 - 5));
         noq.asks(ms(request * 40));
         assert_eq!(noq.leaves(ms(request * 40), true), None);
-        assert_eq!(noq.behind.haste(), 1.0);
+        assert_eq!(noq.foreign_pacer.haste(), 1.0);
     }
 }
 
@@ -148,7 +155,7 @@ fn time_lost_to_a_full_window_is_not_the_host_s() {
         for _ in 0..3 {
             noq.finds_the_window_full();
         }
-        assert_eq!(noq.behind.haste(), 1.0);
+        assert_eq!(noq.foreign_pacer.haste(), 1.0);
     }
 }
 
