@@ -231,7 +231,7 @@ PCC_PART int pcc_is_long(struct pcc_law *law, const struct pcc_program *program)
 	forecast->queue = law->probing.level.queue;
 	forecast->random = N_ZERO;
 	forecast->marked = N_ZERO;
-	return pcc_wants_less(forecast, program, n_div(law->probing.most, senders));
+	return pcc_wants_less(forecast, program, n_div(law->probing.max_delivery_rate, senders));
 }
 
 /* The best rate, with a floor under it where somebody fills the queue. The floor holds as far as the
