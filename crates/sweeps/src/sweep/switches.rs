@@ -61,13 +61,13 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 76] = [
     ),
     (
         "control/ascent/pair.rs",
-        "let part = (seen /",
-        "let part = if crate::off(\"unseen\") { 1.0 } else { 0.0_f64 }.max(seen /",
+        "let coverage = (seen /",
+        "let coverage = if crate::off(\"unseen\") { 1.0 } else { 0.0_f64 }.max(seen /",
     ),
     (
         "control/ascent/pair.rs",
-        "let growth = Estimate { mean, variance: variance / (6.0 * apart * apart) + mean * mean * place };",
-        "let unknown = if crate::off(\"means\") { 1e9 } else { 0.0 };\n        let growth = Estimate { mean, variance: variance / (6.0 * apart * apart) + mean * mean * place + unknown };",
+        "let growth = Estimate { mean, variance: variance / (6.0 * apart * apart) + mean * mean * midpoint_variance };",
+        "let unknown = if crate::off(\"means\") { 1e9 } else { 0.0 };\n        let growth = Estimate { mean, variance: variance / (6.0 * apart * apart) + mean * mean * midpoint_variance + unknown };",
     ),
     (
         "control/ascent/pair.rs",
@@ -181,8 +181,8 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 76] = [
     ),
     (
         "control/ascent/bottleneck.rs",
-        "let ln_rate = if loses || loses_more {",
-        "let ln_rate = if (loses || loses_more) && !crate::off(\"overflow\") {",
+        "if loses || loses_more { overflowing",
+        "if (loses || loses_more) && !crate::off(\"overflow\") { overflowing",
     ),
     (
         "control/ascent/bottleneck.rs",
@@ -268,8 +268,8 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 76] = [
     ("control/ascent/mod.rs", "floor.map_or(", "floor.filter(|_| !crate::off(\"rival\")).map_or("),
     (
         "control/ascent/mod.rs",
-        "probing.most *= FORGETTING;",
-        "probing.most *= if crate::off(\"forgetting\") { 1.0 } else { FORGETTING };",
+        "probing.max_delivery_rate *= FORGETTING;",
+        "probing.max_delivery_rate *= if crate::off(\"forgetting\") { 1.0 } else { FORGETTING };",
     ),
     (
         "control/ascent/probing.rs",
