@@ -11,6 +11,7 @@
 //! cargo run --release -p pcc-sweeps --bin sweep allegro                          # its table; or vivace
 //! cargo run --release -p pcc-sweeps --bin sweep links >docs/sweeps/links.md       # 60 radio links: PCC, what a queue may cost, BBR, CUBIC
 //! cargo run --release -p pcc-sweeps --bin sweep crowd >docs/sweeps/crowd.md       # many senders, and one beside CUBIC
+//! cargo run --release -p pcc-sweeps --bin sweep loss-tells >docs/sweeps/loss-tells.md   # what losses tell where a test does not
 //! cargo run --release -p pcc-sweeps --bin sweep laws >docs/sweeps/laws.md         # each law by what is promised
 //! cargo run --release -p pcc-sweeps --bin sweep bounds                           # what `pcc-lab sim score` must not fall behind
 //! cargo run --release -p pcc-sweeps --bin sweep ascent epsilon=0.03 fair,level=0.01   # the defaults and these instead
@@ -27,6 +28,7 @@ mod crowd;
 mod each;
 mod laws;
 mod links;
+mod loss_tells;
 mod measure;
 mod page;
 mod papers;
@@ -43,7 +45,7 @@ mod turned;
 
 use std::process::ExitCode;
 
-const HELP: &str = "usage: sweep ascent|parts|constants|kept-constants|links|crowd|trains|allegro|vivace|laws|bounds [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
+const HELP: &str = "usage: sweep ascent|parts|constants|kept-constants|links|crowd|loss-tells|trains|allegro|vivace|laws|bounds [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
                     fair,level=0.01";
 
 fn main() -> ExitCode {
@@ -61,6 +63,8 @@ fn main() -> ExitCode {
         Some("train-figures") => constants::figures(&trains::CASES),
         Some("links") if variants.is_empty() => links::page().map(|page| stamp::stamped(&page)),
         Some("links") => links::table(&variants),
+        Some("loss-tells") => loss_tells::page().map(|page| stamp::stamped(&page)),
+        Some("loss-tells-figures") => constants::figures(&loss_tells::CASES),
         Some("crowd") => crowd::page().map(|page| stamp::stamped(&page)),
         Some("trains") => trains::page().map(|page| stamp::stamped(&page)),
         Some("laws") => laws::page().map(|page| stamp::stamped(&page)),
