@@ -5,9 +5,11 @@
 //! |---|---|
 //! | [`Remote`] | what `user@host:path` means |
 //! | [`Ssh`] | how ssh is run |
-//! | [`reach`] | how this side reaches the far one, and what its failures mean |
+//! | [`reach`] | how this side reaches the far one |
+//! | [`ReachError`] | what it means when that fails |
 //! | [`send`] | how this side has one other computer upload to another one |
 //! | [`Begun`] | what the far side does: a [`Transfer`], or an [`Errand`] |
+//! | `started` | ssh while the far side answers, and what runs then |
 //! | `ground` | what of the far side's files it serves |
 //! | `greeting` | what both sides say to each other through ssh |
 //!
@@ -23,13 +25,18 @@ mod greeting;
 mod greeting_error;
 mod ground;
 mod reach;
+mod reach_error;
 mod remote;
+mod sent;
 mod ssh;
+mod started;
 
 pub use far::{Begun, Carrier, Errand, Left, Options, Transfer};
 pub use far_error::FarError;
 pub use greeting::{Order, Wish};
 pub use greeting_error::GreetingError;
-pub use reach::{Blocked, ReachError, Reached, Route, Sent, reach, send};
+pub use reach::{Blocked, Reached, Route, reach};
+pub use reach_error::ReachError;
 pub use remote::{NotRemote, Remote};
+pub use sent::{Sent, send};
 pub use ssh::{NoSsh, Ssh};
