@@ -63,7 +63,7 @@ const OVERFLOWS: (&str, &[&str]) = ("OVERFLOWS: f64 = 0.01", &["1.0", "0.015", "
 const TELLABLE: (&str, &[&str]) = ("TELLABLE: f64 = 12.0", &["6.0", "24.0", "f64::MAX"]);
 
 const HEAD: &str = "\
-# What losses tell where a test does not
+# Losses that tell where a test does not
 
 Made by
 
