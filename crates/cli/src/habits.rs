@@ -61,16 +61,7 @@ const HABITS: &[Habit] = &[
         &["devices", "specials", "copy-devices", "write-devices"],
         "-D: devices, pipes and sockets are not sent: leave it out, or send `tar` through a pipe",
     ),
-    flag(
-        'A',
-        &["acls"],
-        "-A: access control lists are kept of a replaced file only: leave it out, or send `tar --acls` through a pipe",
-    ),
-    flag(
-        'X',
-        &["xattrs", "fake-super"],
-        "-X: extended attributes are kept of a replaced file only: leave it out, or send `tar --xattrs` through a pipe",
-    ),
+    long(&["fake-super"], "--fake-super: -o and -g keep owners where the receiver is root: leave it out"),
     flag('E', &["executability"], "-E: -p keeps all permissions"),
     flag(
         'x',
@@ -321,6 +312,7 @@ mod tests {
                 "-avzP",
                 "-aL",
                 "-rLt",
+                "-aHAX",
                 "-s --info=progress2 --no-i-r",
             ];
             for word in taken {
@@ -330,7 +322,7 @@ mod tests {
                 let answer = format!("{:#}", checked(command, word).unwrap_err());
                 assert!(answer.contains(&format!("{}: ", word.split(' ').next().unwrap())), "{answer}");
             }
-            for (word, named) in [("-rlptgoD", "-D: "), ("-AX", "-A: ")] {
+            for (word, named) in [("-rlptgoD", "-D: "), ("-DX", "-D: ")] {
                 assert!(format!("{:#}", checked(command, word).unwrap_err()).contains(named), "{word}");
             }
         }

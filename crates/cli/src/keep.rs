@@ -59,7 +59,22 @@ pub(crate) struct KeepArgs {
     #[arg(short = 'g', long)]
     group: bool,
 
-    /// Owners and groups by number; otherwise by name, where both computers have the name
+    /// Keep extended attributes, over ssh, between computers with Linux
+    ///
+    /// Those whose names begin with `user.`; with root on both sides, also those with `trusted.`. No others move, such as capabilities. A
+    /// file has at most 7.5 KB of them. A file system without any gets none, and a warning says so.
+    #[arg(short = 'X', long)]
+    xattrs: bool,
+
+    /// Keep permissions and access control lists, over ssh, between computers with Linux
+    ///
+    /// Those of files, and those that directories have for new entries. Users and groups go by name, where both computers have the name,
+    /// and otherwise by number. A file has at most 10 KiB of them as text: some 400 entries. A file system without any gets none, and a
+    /// warning says so.
+    #[arg(short = 'A', long)]
+    acls: bool,
+
+    /// Owners, groups and those in access control lists by number; otherwise by name, where both computers have the name
     #[arg(long)]
     numeric_ids: bool,
 
@@ -110,7 +125,9 @@ impl KeepArgs {
     pub(crate) fn keeps(&self, over_ssh: bool) -> Keeps {
         Keeps {
             times: (self.archive || self.times) && !self.no_times,
-            permissions: (self.archive || self.permissions) && !self.no_perms,
+            permissions: (self.archive || self.permissions || self.acls) && !self.no_perms,
+            xattrs: self.xattrs,
+            acls: self.acls,
             links: (self.archive || self.links) && !self.no_links && !self.copy_links,
             copy_links: self.copy_links,
             links_out: over_ssh && !self.safe_links,
@@ -129,8 +146,16 @@ impl KeepArgs {
         }
     }
 
+    /// Whether anything is to be kept that moves over ssh alone, and that a user would miss.
+    pub(crate) const fn needs_ssh(&self) -> bool {
+        self.xattrs || self.acls
+    }
+
     /// Why these options do not go together.
     pub(crate) fn answer(&self) -> Option<&'static str> {
+        if self.acls && self.no_perms {
+            return Some("-A: an access control list has the permissions in it: leave out -A or --no-perms");
+        }
         let is_idle = !self.chmod.is_empty() && !self.keeps(false).permissions;
         is_idle.then_some("--chmod changes the permissions that are kept: add -p or -a")
     }
@@ -157,6 +182,8 @@ mod tests {
             ("-tp", true, true),
             ("-a --no-times", false, true),
             ("--no-p -a", true, false),
+            ("-A", false, true),
+            ("-X", false, false),
         ] {
             let keep = Line::parse_from(format!("x {words}").split_whitespace()).keep;
             let keeps = keep.keeps(true);
@@ -181,6 +208,8 @@ mod tests {
         ] {
             assert_eq!(keep(words).keeps(true).deltas, deltas, "{words}");
         }
-        assert!(keep("x -t --chmod go-w").answer().is_some() && keep("x -a --chmod go-w").answer().is_none());
+        let answer = |words: &str| keep(words).answer();
+        assert!(answer("x -t --chmod go-w").is_some() && answer("x -a --chmod go-w").is_none());
+        assert!(answer("x -aA --no-p").is_some() && answer("x -A --chmod go-w").is_none());
     }
 }

@@ -199,6 +199,8 @@ pub(crate) fn no_code() -> anyhow::Error {
 
 /// Uploads it, to a server that ssh starts first if need be.
 async fn send(args: &Args, source: &Word, choice: &Choice, display: &Arc<Display>) -> anyhow::Result<()> {
+    let reach = args.remote.over(&args.to);
+    args.session.suits(&args.to, reach)?;
     let path = match source {
         Word::Local(path) => path,
         Word::Place(remote::Place::Remote(from)) => return errand::send(args, from, display).await,
@@ -206,8 +208,6 @@ async fn send(args: &Args, source: &Word, choice: &Choice, display: &Arc<Display
             return Err(misuse!("{} is on another computer: it comes with `pcc get`", place.written()));
         }
     };
-    let reach = args.remote.over(&args.to);
-    args.session.suits(&args.to, reach)?;
     match &args.to {
         remote::Place::Url(url) => {
             let server = Server { url: url.clone(), token: args.token()?, reach };

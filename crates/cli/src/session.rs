@@ -144,8 +144,14 @@ impl SessionArgs {
         self.habits.answer().or_else(|| self.keep.answer()).map_or(Ok(()), |answer| Err(misuse!(answer)))
     }
 
-    /// Errors: interfaces are named, and the way there has none.
+    /// Errors: extended attributes are to be kept, and no ssh is in between; or interfaces are named, and the way there has none.
     pub(crate) fn suits(&self, place: &Place, reach: Reach) -> anyhow::Result<()> {
+        if self.keep.needs_ssh() && !reach.by_ssh {
+            return Err(misuse!(
+                "-X and -A are for user@host:path, where both sides act for one user: leave them out, or send `tar --xattrs --acls` \
+                 through a pipe"
+            ));
+        }
         match (place, reach.over) {
             _ if !self.via.is_given() => Ok(()),
             (Place::Code(_), _) => Err(misuse!(

@@ -1,20 +1,23 @@
-//! The time of modification, the permissions and the owners of a file or a directory, which a copy may keep besides its content.
+//! Time of modification, permissions, owners, extended attributes and access control lists of a file or a directory, which a copy may keep
+//! besides its content.
 
 mod written;
 
 pub(crate) use written::{mode, modified, seconds, whole_seconds};
 
+use crate::extended::{self, Extended};
 use crate::owners::{self, Kind};
 use crate::permissions::Permissions;
 use crate::wire;
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
 use std::io;
+use std::path::Path;
 use std::time::SystemTime;
 use written::{NANOS, nanos_since_1970};
 
 /// All that is known of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attributes {
     /// Permissions of owner, group and others, as `chmod` takes them.
     pub(crate) mode: Option<u32>,
@@ -22,6 +25,7 @@ pub(crate) struct Attributes {
     /// The numbers of owner and group on this computer.
     pub(crate) owner: Option<u32>,
     pub(crate) group: Option<u32>,
+    pub(crate) extended: Extended,
 }
 
 impl Attributes {
@@ -34,7 +38,7 @@ impl Attributes {
         };
         #[cfg(not(unix))]
         let (mode, owner, group) = (None, None, None);
-        Self { mode, modified: found.modified().ok(), owner, group }
+        Self { mode, modified: found.modified().ok(), owner, group, extended: Extended::default() }
     }
 
     /// The same, of what the server has opened.
@@ -46,7 +50,8 @@ impl Attributes {
         };
         #[cfg(not(unix))]
         let (mode, owner, group) = (None, None, None);
-        Self { mode, modified: found.modified().ok().map(cap_std::time::SystemTime::into_std), owner, group }
+        let modified = found.modified().ok().map(cap_std::time::SystemTime::into_std);
+        Self { mode, modified, owner, group, extended: Extended::default() }
     }
 
     /// What a message says; of what is no such field, nothing.
@@ -57,22 +62,19 @@ impl Attributes {
             modified: text(wire::FILE_MODIFIED).and_then(modified),
             owner: text(wire::FILE_OWNER).and_then(|text| owners::read(Kind::User, text)),
             group: text(wire::FILE_GROUP).and_then(|text| owners::read(Kind::Group, text)),
+            extended: Extended::told(headers),
         }
     }
 
     /// The fields that say it; owners by name, too, if that is wanted.
-    pub(crate) fn fields(self, with_names: bool) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+    pub(crate) fn fields(&self, with_names: bool) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let mode = self.mode.map(|mode| (wire::FILE_MODE, format!("{mode:03o}")));
         let modified = self.modified.map(|modified| (wire::FILE_MODIFIED, seconds(modified)));
         let owner = self.owner.map(|owner| (wire::FILE_OWNER, owners::text(Kind::User, owner, with_names)));
         let group = self.group.map(|group| (wire::FILE_GROUP, owners::text(Kind::Group, group, with_names)));
         let value = |(name, text): (HeaderName, String)| Some((name, HeaderValue::from_str(&text).ok()?));
-        [mode, modified, owner, group].into_iter().flatten().filter_map(value)
-    }
-
-    /// The same without owners.
-    pub(crate) const fn without_owners(self) -> Self {
-        Self { owner: None, group: None, ..self }
+        let fields = [mode, modified, owner, group].into_iter().flatten().filter_map(value);
+        fields.chain(self.extended.fields(with_names))
     }
 
     /// Those of these that this process can give: nobody but root gives files away, and a group gets files of its members only.
@@ -85,34 +87,46 @@ impl Attributes {
     }
 
     /// Whether nothing is known.
-    pub(crate) fn is_empty(self) -> bool {
-        self == Self::default()
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 
     /// Whether what is known of both is the same.
-    pub(crate) fn agree_with(self, other: Self) -> bool {
-        fn agree<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
-            one.zip(other).is_none_or(|(one, other)| one == other)
+    pub(crate) fn agree_with(&self, other: &Self) -> bool {
+        fn agree<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> bool {
+            one.as_ref().zip(other.as_ref()).is_none_or(|(one, other)| one == other)
         }
-        agree(self.mode, other.mode)
-            && agree(self.modified, other.modified)
-            && agree(self.owner, other.owner)
-            && agree(self.group, other.group)
+        agree(&self.mode, &other.mode)
+            && agree(&self.modified, &other.modified)
+            && agree(&self.owner, &other.owner)
+            && agree(&self.group, &other.group)
+            && agree(&self.extended.xattrs, &other.extended.xattrs)
+            && agree(&self.extended.acls, &other.extended.acls)
     }
 
-    /// Gives them to a file or a directory.
+    /// The permissions, if they are known, without an access control list: whoever gives the list gives its own.
+    pub(crate) fn permissions(&self) -> Permissions {
+        let acls = self.extended.acls.as_ref();
+        Permissions::named(self.mode.map(|mode| acls.map_or(mode, |acls| acls.alone(mode))))
+    }
+
+    /// Gives them to a file or a directory, which messages call `path`.
     ///
-    /// Errors: it belongs to somebody else; or its file system has none of that kind.
-    pub(crate) fn give(self, to: &std::fs::File) -> io::Result<()> {
+    /// Errors: it belongs to somebody else; or its file system has none of that kind. Extended attributes and access control lists that are
+    /// not kept are none: a message says so once.
+    pub(crate) fn give(&self, to: &std::fs::File, path: &Path) -> io::Result<()> {
+        extended::tell(extended::give_xattrs(&self.extended, to), path);
         self.give_owners(to)?;
         self.modified.map_or(Ok(()), |modified| to.set_modified(modified))?;
-        Permissions::named(self.mode).try_give(to)
+        self.permissions().try_give(to)?;
+        extended::tell(extended::give_acls(&self.extended, to), path);
+        Ok(())
     }
 
     /// Gives it to owner and group alone, as far as this process may. Setuid and setgid bits end with that.
-    pub(crate) fn give_owners(self, to: &std::fs::File) -> io::Result<()> {
+    pub(crate) fn give_owners(&self, to: &std::fs::File) -> io::Result<()> {
         #[cfg(unix)]
-        if let Self { owner, group, .. } = self.givable()
+        if let Self { owner, group, .. } = self.clone().givable()
             && (owner.is_some() || group.is_some())
         {
             let (owner, group) = (owner.map(rustix::fs::Uid::from_raw), group.map(rustix::fs::Gid::from_raw));
@@ -126,9 +140,9 @@ impl Attributes {
     ///
     /// Errors: as of [`Self::give`].
     #[cfg(unix)]
-    pub(crate) fn give_link(self, dir: &cap_std::fs::Dir, name: &str) -> io::Result<()> {
+    pub(crate) fn give_link(&self, dir: &cap_std::fs::Dir, name: &str) -> io::Result<()> {
         use rustix::fs::{AtFlags, Gid, Timespec, Timestamps, UTIME_OMIT, Uid, chownat, utimensat};
-        let Self { owner, group, .. } = self.givable();
+        let Self { owner, group, .. } = self.clone().givable();
         if owner.is_some() || group.is_some() {
             let (owner, group) = (owner.map(Uid::from_raw), group.map(Gid::from_raw));
             chownat(dir, name, owner, group, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -166,7 +180,7 @@ mod tests {
                 if is_before { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance }
             });
             let (owner, group) = owners.unzip();
-            let sent = Attributes { mode, modified, owner, group };
+            let sent = Attributes { mode, modified, owner, group, ..Attributes::default() };
             prop_assert_eq!(Attributes::told(&sent.fields(true).collect()), sent);
         }
     }
@@ -180,11 +194,11 @@ mod tests {
         let file = std::fs::File::create(&path).unwrap();
         let found = Attributes::of(&path.metadata().unwrap());
         let wanted = Attributes { mode: mode("6750"), modified: modified("1000000000.25"), ..found };
-        wanted.give(&file).unwrap();
+        wanted.give(&file, &path).unwrap();
         let found = path.metadata().unwrap();
         assert_eq!(Attributes::of(&found), wanted);
         assert_eq!(found.permissions().mode() & 0o7777, 0o750);
-        Attributes::default().give(&file).unwrap();
+        Attributes::default().give(&file, &path).unwrap();
         assert_eq!(Attributes::of(&path.metadata().unwrap()), wanted, "nothing is known, and nothing is set");
     }
 }

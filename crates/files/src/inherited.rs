@@ -3,6 +3,9 @@
 //!
 //! Nothing of a file in a directory where everybody may write: it may have been put there for that.
 
+#[cfg(unix)]
+use crate::extended;
+use crate::extended::Extended;
 use crate::permissions::Permissions;
 #[cfg(unix)]
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, Uid, fchown, fstat, openat, statat};
@@ -10,30 +13,38 @@ use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, Uid, fchown, f
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// Gives `file` what the file at `replaced` has, and these permissions.
-pub(crate) fn inherit(replaced: &Path, permissions: Permissions, file: &std::fs::File) {
+/// Gives `file` what the file at `replaced` has, what is known of these in place of that, and these permissions.
+pub(crate) fn inherit(replaced: &Path, extended: &Extended, permissions: Permissions, file: &std::fs::File) {
     #[cfg(unix)]
-    inherit_within(CWD, replaced, permissions, file);
+    inherit_within(CWD, replaced, extended, permissions, file);
     #[cfg(not(unix))]
-    let _ = (replaced, permissions, file); // there they belong to the directory
+    let _ = (replaced, extended, permissions, file); // there they belong to the directory
 }
 
 /// The same, of the file at `replaced` as seen from `dir`.
 #[cfg(unix)]
-pub(crate) fn inherit_within(dir: impl AsFd + Copy, replaced: &Path, permissions: Permissions, file: impl AsFd) {
+pub(crate) fn inherit_within(
+    dir: impl AsFd + Copy,
+    replaced: &Path,
+    extended: &Extended,
+    permissions: Permissions,
+    file: impl AsFd,
+) {
     let owned = owned(dir, replaced);
-    // In this order: whoever gives a file away may set nothing any more.
+    // In this order: whoever gives a file away may set nothing any more, and a list has the permissions in it.
     if owned.is_some() {
         copy_attributes(dir, replaced, &file);
     }
+    extended::tell(extended::give_xattrs(extended, &file), replaced);
     permissions.give(&file);
+    extended::tell(extended::give_acls(extended, &file), replaced);
     if let Some(owned) = owned {
         give_owner(&owned, &file);
     }
 }
 
 #[cfg(not(unix))]
-pub(crate) fn inherit_within<D, F>(_: D, _: &Path, _: Permissions, _: F) {}
+pub(crate) fn inherit_within<D, F>(_: D, _: &Path, _: &Extended, _: Permissions, _: F) {}
 
 /// The plain file at `replaced`, unless everybody may write beside it.
 #[cfg(unix)]
@@ -120,7 +131,7 @@ mod tests {
                 chown(&old, Some(65534), Some(65533)).unwrap();
             }
             let made = std::fs::File::create(&new).unwrap();
-            inherit(&old, Permissions::of(&old), &made);
+            inherit(&old, &Extended::default(), Permissions::of(&old), &made);
             let found = made.metadata().unwrap();
             assert_eq!(found.mode() & 0o7777, 0o640);
             let owner = (found.uid(), found.gid()) == (65534, 65533);

@@ -3,6 +3,7 @@
 use crate::attributes::Attributes;
 use crate::chmod::Chmod;
 use crate::delta::Deltas;
+use crate::extended::Kinds;
 use crate::wire;
 use http::request;
 
@@ -19,6 +20,10 @@ pub struct Keeps {
     pub owner: bool,
     /// Groups, where the receiver is root or one of their members.
     pub group: bool,
+    /// Extended attributes that users gave; for root, those that root alone sees, too. Between computers with Linux.
+    pub xattrs: bool,
+    /// Access control lists, which need `permissions`. Between computers with Linux.
+    pub acls: bool,
     /// Owners and groups by number, whatever their names are.
     pub numeric_ids: bool,
     /// Symbolic links of a directory, as links.
@@ -45,7 +50,12 @@ impl Keeps {
 
     /// Whether any attributes are kept.
     pub(crate) const fn attributes(&self) -> bool {
-        self.times || self.permissions || self.owners()
+        self.times || self.permissions || self.owners() || self.xattrs || self.acls
+    }
+
+    /// The kinds of extended attributes that are kept.
+    pub(crate) const fn extended(&self) -> Kinds {
+        Kinds { xattrs: self.xattrs, acls: self.acls }
     }
 
     pub(crate) const fn owners(&self) -> bool {
@@ -55,10 +65,14 @@ impl Keeps {
     /// The same request, with what it asks for besides contents.
     pub(crate) fn asks(&self, request: request::Builder) -> request::Builder {
         let owners = if self.numeric_ids { "?0" } else { "?1" };
-        [(self.attributes(), wire::WANT_FILE_ATTRIBUTES, "?1"), (self.owners(), wire::WANT_FILE_OWNERS, owners)]
-            .into_iter()
-            .filter(|(is_wanted, ..)| *is_wanted)
-            .fold(request, |request, (_, name, value)| request.header(name, value))
+        let fields = [
+            (self.attributes(), wire::WANT_FILE_ATTRIBUTES, "?1"),
+            (self.owners(), wire::WANT_FILE_OWNERS, owners),
+            (self.xattrs, wire::WANT_FILE_XATTRS, "?1"),
+            (self.acls, wire::WANT_FILE_ACLS, owners),
+        ];
+        let wanted = fields.into_iter().filter(|(is_wanted, ..)| *is_wanted);
+        wanted.fold(request, |request, (_, name, value)| request.header(name, value))
     }
 
     /// The same of a listing.
@@ -75,11 +89,13 @@ impl Keeps {
     /// The attributes of these that a copy gets.
     pub(crate) fn of(&self, attributes: Attributes, is_directory: bool) -> Attributes {
         let mode = attributes.mode.filter(|_| self.permissions);
+        let mode = mode.map(|mode| self.chmod.applied(mode, is_directory));
         Attributes {
-            mode: mode.map(|mode| self.chmod.applied(mode, is_directory)),
+            mode,
             modified: attributes.modified.filter(|_| self.times),
             owner: attributes.owner.filter(|_| self.owner),
             group: attributes.group.filter(|_| self.group),
+            extended: attributes.extended.only(self.extended()).with_mode(mode),
         }
     }
 }
@@ -87,17 +103,22 @@ impl Keeps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::extended::Extended;
     use std::time::UNIX_EPOCH;
 
     #[test]
     fn each_attribute_is_kept_by_itself() {
-        let all = Attributes { mode: Some(0o640), modified: Some(UNIX_EPOCH), owner: Some(1), group: Some(2) };
-        let kept = |times, permissions| Keeps { times, permissions, ..Keeps::default() }.of(all, false);
-        let ours = all.without_owners();
+        let (mode, modified, extended) = (Some(0o640), Some(UNIX_EPOCH), Extended::default());
+        let all = Attributes { mode, modified, owner: Some(1), group: Some(2), extended };
+        let kept = |times, permissions| Keeps { times, permissions, ..Keeps::default() }.of(all.clone(), false);
+        let ours = Attributes { owner: None, group: None, ..all.clone() };
         assert_eq!(kept(true, true), ours);
-        assert_eq!(kept(true, false), Attributes { mode: None, ..ours });
+        assert_eq!(kept(true, false), Attributes { mode: None, ..ours.clone() });
         assert_eq!(kept(false, true), Attributes { modified: None, ..ours });
-        assert_eq!(Keeps { group: false, ..Keeps::archive() }.of(all, false), Attributes { group: None, ..all });
+        assert_eq!(
+            Keeps { group: false, ..Keeps::archive() }.of(all.clone(), false),
+            Attributes { group: None, ..all.clone() }
+        );
         assert_eq!(kept(false, false), Attributes::default());
         let chmod = "go=".parse().unwrap();
         assert_eq!(Keeps { chmod, ..Keeps::archive() }.of(all, false).mode, Some(0o600));

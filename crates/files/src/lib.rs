@@ -36,6 +36,7 @@ mod coding;
 mod delta;
 mod disk;
 mod error;
+mod extended;
 mod failure;
 mod figures;
 mod filename;

@@ -1,5 +1,6 @@
 //! Files that are complete or not there at all.
 
+use crate::extended::Extended;
 use crate::inherited::inherit;
 use crate::link;
 use crate::permissions::Permissions;
@@ -95,7 +96,7 @@ fn is_stdout(_: &Metadata) -> bool {
 fn replace(target: &Path, text: &str) -> io::Result<()> {
     let mut begun = begin(target)?;
     begun.as_file_mut().write_all(text.as_bytes())?;
-    inherit(target, Permissions::of(target), begun.as_file());
+    inherit(target, &Extended::default(), Permissions::of(target), begun.as_file());
     begun.as_file().sync_all()?;
     begun.persist(target)?;
     Ok(())

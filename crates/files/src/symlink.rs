@@ -48,7 +48,7 @@ pub(crate) fn make(
     name: &str,
     unused: &str,
     target: &str,
-    attributes: Attributes,
+    attributes: &Attributes,
 ) -> std::io::Result<Made> {
     let made = match dir.symlink_metadata(name) {
         Ok(found) if found.is_dir() => return Err(std::io::ErrorKind::IsADirectory.into()),
@@ -70,7 +70,7 @@ pub(crate) fn make(
 
 /// There a link is of files or of directories, and needs a privilege.
 #[cfg(not(unix))]
-pub(crate) fn make(_: &cap_std::fs::Dir, _: &str, _: &str, _: &str, _: Attributes) -> std::io::Result<Made> {
+pub(crate) fn make(_: &cap_std::fs::Dir, _: &str, _: &str, _: &str, _: &Attributes) -> std::io::Result<Made> {
     Err(std::io::Error::new(std::io::ErrorKind::Unsupported, "links are not made on this system"))
 }
 
@@ -176,7 +176,7 @@ mod tests {
     fn a_link_takes_the_place_of_files_and_not_of_directories() {
         let top = tempfile::tempdir().unwrap();
         let dir = cap_std::fs::Dir::open_ambient_dir(top.path(), cap_std::ambient_authority()).unwrap();
-        let made = |name, target| make(&dir, name, ".unused", target, Attributes::default());
+        let made = |name, target| make(&dir, name, ".unused", target, &Attributes::default());
         assert_eq!(made("l", "/no/where").unwrap(), Made::New);
         assert_eq!(made("l", "/no/where").unwrap(), Made::Same);
         std::fs::write(top.path().join("f"), "x").unwrap();

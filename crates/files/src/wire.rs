@@ -38,6 +38,14 @@ pub(crate) const WANT_FILE_OWNERS: HeaderName = HeaderName::from_static("want-fi
 pub(crate) const FILE_OWNER: HeaderName = HeaderName::from_static("file-owner");
 /// The same of its group.
 pub(crate) const FILE_GROUP: HeaderName = HeaderName::from_static("file-group");
+/// Whether the answer is to have extended attributes: `?1`.
+pub(crate) const WANT_FILE_XATTRS: HeaderName = HeaderName::from_static("want-file-xattrs");
+/// The same of access control lists: `?1`, or `?0` for numbers of users and groups alone.
+pub(crate) const WANT_FILE_ACLS: HeaderName = HeaderName::from_static("want-file-acls");
+/// All extended attributes, name and value in base64: `name:value,name:value`.
+pub(crate) const FILE_XATTRS: HeaderName = HeaderName::from_static("file-xattrs");
+/// The entries of its access control lists: `u::rw-,u:1000 anna:r--,g::r--,m::r--,o::---`.
+pub(crate) const FILE_ACLS: HeaderName = HeaderName::from_static("file-acls");
 /// Whether links are to be told as links: `?1`.
 pub(crate) const WANT_FILE_LINKS: HeaderName = HeaderName::from_static("want-file-links");
 /// Whether listings are to tell which names are those of one file: `?1`.
@@ -50,7 +58,7 @@ pub(crate) const FILE_SAME_AS: HeaderName = HeaderName::from_static("file-same-a
 /// Abilities of a server that earlier ones lack, in the answer to OPTIONS.
 pub(crate) const FILE_FEATURES: HeaderName = HeaderName::from_static("file-features");
 /// All that this version has.
-pub(crate) const FEATURES: &str = "backup, links, owners, sparse, zstd";
+pub(crate) const FEATURES: &str = "backup, links, owners, sparse, xattrs, zstd";
 /// The end of the name, percent-encoded, under which a replaced file is kept.
 pub(crate) const UPLOAD_BACKUP: HeaderName = HeaderName::from_static("upload-backup");
 
@@ -123,11 +131,25 @@ pub(crate) fn wants_attributes(headers: &HeaderMap) -> bool {
 
 /// Whether the peer wants to know owners, and if so, by name, too.
 pub(crate) fn wants_owners(headers: &HeaderMap) -> Option<bool> {
-    match headers.get(WANT_FILE_OWNERS)?.as_bytes() {
+    wants_by_name(headers, WANT_FILE_OWNERS)
+}
+
+/// Whether the peer wants to know access control lists, and if so, with names, too.
+pub(crate) fn wants_acls(headers: &HeaderMap) -> Option<bool> {
+    wants_by_name(headers, WANT_FILE_ACLS)
+}
+
+fn wants_by_name(headers: &HeaderMap, field: HeaderName) -> Option<bool> {
+    match headers.get(field)?.as_bytes() {
         b"?1" => Some(true),
         b"?0" => Some(false),
         _ => None,
     }
+}
+
+/// Whether the peer wants to know extended attributes.
+pub(crate) fn wants_xattrs(headers: &HeaderMap) -> bool {
+    headers.get(WANT_FILE_XATTRS).is_some_and(|value| value == "?1")
 }
 
 /// Whether the peer wants links told as links.

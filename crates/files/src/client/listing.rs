@@ -7,6 +7,8 @@ pub(crate) use entries::{Entry, Kind, Listing};
 use super::patience::Patience;
 use super::request::{self, Room};
 use super::source::Source;
+use crate::attributes::Attributes;
+use crate::extended::Extended;
 use core::cell::Cell;
 use entries::parse;
 use pcc_net::url::Url;
@@ -20,16 +22,34 @@ const LARGEST: usize = 64 << 20;
 /// Files and directories in all: some 200 MB while they wait.
 pub(crate) const MOST_ENTRIES: usize = 1_000_000;
 
+/// Bytes that the extended attributes of all directories take until they are given: those of some 200,000 directories.
+const MOST_EXTENDED: usize = 256 << 20;
+
 /// The memory that all listings of a transfer may hold.
 pub(crate) struct Bounds {
     /// Entries that may still come.
     entries: Cell<usize>,
+    /// Bytes of extended attributes that may still come.
+    extended: Cell<usize>,
     room: Room,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { entries: MOST_ENTRIES.into(), room: Room::new(USUAL, LARGEST) }
+        Self { entries: MOST_ENTRIES.into(), extended: MOST_EXTENDED.into(), room: Room::new(USUAL, LARGEST) }
+    }
+}
+
+impl Bounds {
+    /// The same, unknown where there is no room for them.
+    fn admit(&self, extended: Extended) -> Extended {
+        match self.extended.get().checked_sub(extended.bytes()) {
+            Some(left) => {
+                self.extended.set(left);
+                extended
+            }
+            None => Extended::default(),
+        }
     }
 }
 
@@ -58,5 +78,23 @@ pub(crate) async fn list(source: &Source, url: &Url, bounds: &Bounds) -> anyhow:
         NoListing(url.short())
     })?;
     bounds.entries.set(most - listing.entries.len());
-    Ok(Listing { attributes: source.keeps().of(listed.attributes, true).givable(), ..listing })
+    let kept = source.keeps().of(listed.attributes, true).givable();
+    let attributes = Attributes { extended: bounds.admit(kept.extended), ..kept };
+    attributes.extended.tell_unknown(source.keeps().extended(), &url.short());
+    Ok(Listing { attributes, ..listing })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extended_attributes_of_directories_take_so_much_and_no_more() {
+        let bounds = Bounds::default();
+        let one = Extended { xattrs: crate::extended::xattrs("dXNlci5h:"), acls: None };
+        let none = Extended { xattrs: crate::extended::xattrs(""), acls: None };
+        let most = MOST_EXTENDED / one.bytes();
+        let kept = (0..most + 10).filter(|_| bounds.admit(one.clone()) == one).count();
+        assert_eq!((kept, bounds.admit(none.clone())), (most, none), "directories without any take nothing");
+    }
 }

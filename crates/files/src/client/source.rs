@@ -302,7 +302,8 @@ impl Source {
 
     /// The attributes of these that a new file here gets: the time in any case.
     pub(crate) fn kept(&self, attributes: Attributes) -> Attributes {
-        Attributes { modified: attributes.modified, ..self.keeps.of(attributes, false).givable() }
+        let modified = attributes.modified;
+        Attributes { modified, ..self.keeps.of(attributes, false).givable() }
     }
 
     pub(crate) const fn features(&self) -> &tokio::sync::OnceCell<String> {

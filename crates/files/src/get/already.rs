@@ -6,6 +6,7 @@ use crate::blocking::{Wanted, off_thread, while_wanted};
 use crate::choice::Look;
 use crate::client::request::ask;
 use crate::client::source::Source;
+use crate::extended;
 use crate::moved::Moved;
 use crate::version::Version;
 use anyhow::{Context, ensure};
@@ -34,12 +35,14 @@ pub(super) async fn look(
         Look::Spared => return Ok(Look::Spared),
     };
     let there = source.keeps().of(there, false).givable();
-    if !there.agree_with(Attributes::of(&tokio::fs::symlink_metadata(path).await?)) {
+    let here = Attributes::of(&tokio::fs::symlink_metadata(path).await?);
+    let extended = extended::opened(source.keeps().extended(), || plain::to_describe(path))?;
+    if !there.agree_with(&Attributes { extended, ..here }) {
         if dry_run {
             return Ok(Look::Due(Some(0)));
         }
         let kept = path.to_owned();
-        off_thread(move || Ok(there.give(&plain::to_describe(&kept)?)?))
+        off_thread(move || Ok(there.give(&plain::to_describe(&kept)?, &kept)?))
             .await
             .with_context(|| format!("could not set time and permissions of {}", path.display()))?;
     }

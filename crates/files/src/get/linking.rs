@@ -81,7 +81,7 @@ fn place(top: &Path, below: &Path, path: &Path, linking: &Linking, choice: &Choi
     let unused = names::unwritten(&names::part_and_journal(path).1);
     let unused = unused.file_name().and_then(|name| name.to_str()).ok_or(ErrorKind::InvalidFilename)?;
     let made = match &linking.what {
-        What::Link(target, attributes) => symlink::make(&dir, &linking.name, unused, target, *attributes)?,
+        What::Link(target, attributes) => symlink::make(&dir, &linking.name, unused, target, attributes)?,
         What::SameAs(First { below, name }) => {
             symlink::name_again(&open(top, below)?, Path::new(&**name), &dir, &linking.name, unused)?
         }

@@ -99,7 +99,7 @@ impl Store {
                 let (path, journal) = names::part_and_journal(target);
                 let claim::Partial { path, file, is_lasting } = claim::make(&path)?;
                 // A private file is private as soon as there is something in it.
-                permissions(attributes, target).protect(&file);
+                permissions(&attributes, target).protect(&file);
                 file.set_len(0).with_context(|| cannot_write(&path, false))?;
                 // Where others keep these names, a later run does not go on with it.
                 let is_free = remove(&journal).and_then(|()| remove(&names::unwritten(&journal))).is_ok();
@@ -224,11 +224,13 @@ impl Part {
     }
 
     fn publish(&mut self, attributes: Attributes, backup: Option<&Backup>) -> anyhow::Result<()> {
-        if let Err(error) = (Attributes { mode: None, ..attributes.without_owners() }).give(&self.file) {
+        if let Err(error) =
+            (Attributes { modified: attributes.modified, ..Attributes::default() }).give(&self.file, &self.path)
+        {
             // Not every file system keeps every time, and the content is right without it.
             tracing::debug!(%error, path = %self.path.display(), "the time of modification is another");
         }
-        inherit(&self.target, permissions(attributes, &self.target), &self.file);
+        inherit(&self.target, &attributes.extended, permissions(&attributes, &self.target), &self.file);
         if let Err(error) = attributes.give_owners(&self.file) {
             tracing::debug!(%error, path = %self.path.display(), "owner and group are not kept");
         }
@@ -253,8 +255,8 @@ impl Part {
 }
 
 /// The permissions: those that the source names, or else those of the file that is replaced.
-fn permissions(attributes: Attributes, replaced: &Path) -> Permissions {
-    Permissions::named(attributes.mode).or(Permissions::of(replaced))
+fn permissions(attributes: &Attributes, replaced: &Path) -> Permissions {
+    attributes.permissions().or(Permissions::of(replaced))
 }
 
 impl Drop for Part {

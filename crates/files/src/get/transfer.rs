@@ -582,7 +582,9 @@ impl Arriving<'_, '_> {
 
     /// The attributes of the file there that the file here gets.
     fn attributes(&self) -> Attributes {
-        self.version.as_ref().map(|version| self.source.kept(version.attributes)).unwrap_or_default()
+        let Some(Version { attributes, .. }) = &self.version else { return Attributes::default() };
+        attributes.extended.tell_unknown(self.source.keeps().extended(), &self.url.short());
+        self.source.kept(attributes.clone())
     }
 
     /// Gives received bytes to the disk, and takes an empty batch for them; waits if the disk is behind, or the user's

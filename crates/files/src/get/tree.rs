@@ -419,7 +419,7 @@ impl<'a> Walk<'a> {
             return;
         }
         for (path, attributes) in self.described.take().iter().rev().filter(|(path, _)| path.is_dir()) {
-            let described = plain::to_describe(path).and_then(|dir| attributes.give(&dir));
+            let described = plain::to_describe(path).and_then(|dir| attributes.give(&dir, path));
             if let Err(error) =
                 described.with_context(|| format!("could not set time and permissions of {}", path.display()))
             {

@@ -4,6 +4,7 @@ use super::once::Once;
 use crate::attributes::Attributes;
 use crate::blocking::{Wanted, while_wanted};
 use crate::disk;
+use crate::extended::{self, Kinds};
 use crate::unmeasured::Unmeasured;
 use crate::version::Version;
 use anyhow::Context;
@@ -25,7 +26,7 @@ const AHEAD: usize = 8;
 /// Something to upload.
 pub(super) enum Content {
     File(FileContent),
-    Once(Once),
+    Once(Box<Once>),
 }
 
 /// How often a file is read for its digest, if each time something happens to it meanwhile.
@@ -87,7 +88,7 @@ impl Content {
         let id = identity(path, &file.metadata().with_context(unreadable)?, url);
         let file = Arc::new(File::from_std(file));
         if let Some(file) = Unmeasured::of(&file).with_context(unreadable)? {
-            return Ok(Self::Once(Once::file(path, file)));
+            return Ok(Self::Once(Once::file(path, file).into()));
         }
         let version = Version::of(&file).with_context(unreadable)?;
         let attributes = Attributes::within(&file.metadata().with_context(unreadable)?);
@@ -116,9 +117,13 @@ impl Content {
     }
 
     /// The attributes that `-a` keeps of it.
-    pub(super) fn attributes(&self) -> Attributes {
+    pub(super) fn attributes(&self, kinds: Kinds) -> Attributes {
         match self {
-            Self::File(file) => file.open.attributes,
+            Self::File(file) => {
+                let extended = extended::of(&*file.open.file, kinds);
+                extended.tell_unknown(kinds, &file.open.path.display());
+                Attributes { extended, ..file.open.attributes.clone() }
+            }
             Self::Once(once) => once.attributes(),
         }
     }

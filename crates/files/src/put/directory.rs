@@ -13,6 +13,7 @@ use crate::attributes::Attributes;
 use crate::choice::{Choice, Look, Step};
 use crate::client::abreast::Abreast;
 use crate::client::source::Source;
+use crate::extended::{self, Kinds};
 use crate::failure::{Failure, failure_of};
 use crate::moved::Moved;
 use crate::tally::Tally;
@@ -303,10 +304,16 @@ impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
 
 /// Whether the server can do what is chosen.
 pub(super) async fn check(source: &Source, target: &Target, choice: &Choice) -> anyhow::Result<()> {
-    match &choice.backup {
-        Some(_) if !choice.dry_run => features::require(source, target, "backup", "--backup").await,
-        _ => Ok(()),
+    if choice.dry_run {
+        return Ok(());
     }
+    if choice.backup.is_some() {
+        features::require(source, target, "backup", "--backup").await?;
+    }
+    if source.keeps().extended() != Kinds::default() {
+        features::require(source, target, "xattrs", "-X and -A").await?;
+    }
+    Ok(())
 }
 
 /// Whether the others cannot be sent either.
@@ -340,8 +347,11 @@ async fn describe(
         let sub = sub.clone();
         async move {
             let described = async {
-                let found = Attributes::of(&tokio::fs::metadata(dir.join(&sub)).await?);
-                let attributes = source.keeps().of(found, true);
+                let (path, kinds) = (dir.join(&sub), source.keeps().extended());
+                let found = Attributes::of(&tokio::fs::metadata(&path).await?);
+                let extended = extended::opened(kinds, || std::fs::File::open(&path))?;
+                extended.tell_unknown(kinds, &path.display());
+                let attributes = source.keeps().of(Attributes { extended, ..found }, true);
                 upload::describe_directory(source, &to(&sub, false)?, attributes).await
             };
             (described.await, sub)

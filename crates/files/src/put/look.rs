@@ -8,6 +8,7 @@ use crate::choice::{Look, Spared};
 use crate::client::request::ask;
 use crate::client::source::Source;
 use crate::client::trouble::Refused;
+use crate::extended::Kinds;
 use crate::moved::Moved;
 use std::time::Instant;
 
@@ -36,7 +37,7 @@ pub(super) async fn is_spared(
             },
         }
     };
-    Ok(spared.has(there, content.attributes().modified))
+    Ok(spared.has(there, content.attributes(Kinds::default()).modified))
 }
 
 /// Compares what is here with what is at the server.
@@ -62,7 +63,8 @@ pub(super) async fn look(source: &Source, content: &Content, target: &Target) ->
     if there.digest != Some(digest) || source.keeps().links && link::is_link(source, target).await? {
         return Ok(Look::Due(Some(bytes)));
     }
-    if !source.keeps().of(content.attributes(), false).agree_with(there.version.attributes) {
+    let keeps = source.keeps();
+    if !keeps.of(content.attributes(keeps.extended()), false).agree_with(&there.version.attributes) {
         return Ok(Look::Due(Some(0)));
     }
     let seconds = begun.elapsed().as_secs_f64();

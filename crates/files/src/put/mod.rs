@@ -76,7 +76,7 @@ pub async fn chosen(source: &Source, path: &Path, url: &Url, token: &str, choice
 ///
 /// Errors: as of [`file()`].
 pub async fn stdin(source: &Source, url: &Url, token: &str) -> Result<Moved> {
-    upload::upload(source, Content::Once(Once::stdin()), &to(url, token)).await.map_err(Error::from)
+    upload::upload(source, Content::Once(Once::stdin().into()), &to(url, token)).await.map_err(Error::from)
 }
 
 /// Tells the changes that [`file()`] would make; nothing is changed there.

@@ -69,7 +69,7 @@ impl Once {
 
     /// The attributes that `-a` keeps of it.
     pub(super) fn attributes(&self) -> Attributes {
-        self.attributes
+        self.attributes.clone()
     }
 
     fn name(&self) -> String {

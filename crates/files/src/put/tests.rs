@@ -89,7 +89,7 @@ async fn a_lost_last_answer_costs_nothing() {
     let (_server, url) = served(&served_dir);
     for content in [
         Content::file(&dir.path().join("source"), &url).unwrap(),
-        Content::Once(Once::reading(&sent.clone().leak()[..])),
+        Content::Once(Once::reading(&sent.clone().leak()[..]).into()),
     ] {
         let _ = std::fs::remove_file(served_dir.join("file"));
         let (count, target) = (Arc::new(Count::default()), target(&url));

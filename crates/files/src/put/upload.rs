@@ -203,7 +203,8 @@ impl<'a> One<'a> {
 
     /// The attributes of the file here that the file there gets.
     fn attributes(&self) -> Attributes {
-        self.source.keeps().of(self.content.attributes(), false)
+        let keeps = self.source.keeps();
+        keeps.of(self.content.attributes(keeps.extended()), false)
     }
 
     fn described(&self, request: request::Builder) -> request::Builder {
@@ -212,7 +213,7 @@ impl<'a> One<'a> {
 
     /// Gives them to a file that has the right content, if it has others.
     async fn describe(&mut self, session: &Session, found: Attributes) -> Result<(), Trouble> {
-        if self.attributes().agree_with(found) {
+        if self.attributes().agree_with(&found) {
             return Ok(());
         }
         let request = self.described(self.target.request(Method::PATCH, &self.target.url));

@@ -3,6 +3,7 @@
 use super::broken::{Broken, STALL};
 use super::stream::Stream;
 use crate::attributes::Attributes;
+use crate::extended::Kinds;
 use crate::wire;
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
@@ -33,15 +34,27 @@ pub(super) fn response(status: StatusCode) -> Builder {
 }
 
 /// Adds time and permissions, if the request asks for them.
-pub(super) fn with_attributes(builder: Builder, asked: &HeaderMap, attributes: impl FnOnce() -> Attributes) -> Builder {
+pub(super) fn with_attributes(
+    builder: Builder,
+    asked: &HeaderMap,
+    attributes: impl FnOnce(Kinds) -> Attributes,
+) -> Builder {
     if !wire::wants_attributes(asked) {
         return builder;
     }
-    let (attributes, with_names) = match wire::wants_owners(asked) {
-        Some(with_names) => (attributes(), with_names),
-        None => (attributes().without_owners(), false),
+    let attributes = attributes(wanted(asked));
+    let (owners, acls) = (wire::wants_owners(asked), wire::wants_acls(asked));
+    let attributes = match owners {
+        Some(_) => attributes,
+        None => Attributes { owner: None, group: None, ..attributes },
     };
+    let with_names = owners.or(acls).unwrap_or(false);
     attributes.fields(with_names).fold(builder, |builder, (name, value)| builder.header(name, value))
+}
+
+/// The extended attributes that a request asks for.
+pub(super) fn wanted(asked: &HeaderMap) -> Kinds {
+    Kinds { xattrs: wire::wants_xattrs(asked), acls: wire::wants_acls(asked).is_some() }
 }
 
 /// Sends head and body together. `head_only` leaves the body out, as the answer to HEAD does.

@@ -128,7 +128,7 @@ async fn list(
 ) -> Result<Outcome, Broken> {
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or("");
     let form = Form::accepted(accept);
-    let (title, attributes) = (path.shown(), place.attributes());
+    let (title, attributes) = (path.shown(), place.attributes(answer::wanted(headers)));
     let Some(mut names) = ahead.room(form.most_memory()) else {
         return answer::refuse_for_now(stream, "too many pages are on their way: ask again later").await;
     };
@@ -146,7 +146,7 @@ async fn list(
         .header(header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'")
         .header(header::CACHE_CONTROL, "no-cache")
         .header(header::VARY, "accept");
-    let builder = answer::with_attributes(builder, headers, || attributes);
+    let builder = answer::with_attributes(builder, headers, |_| attributes);
     let status = answer::send_head(stream, builder).await?;
     if head_only {
         answer::finish(stream).await?;
@@ -356,7 +356,7 @@ impl Reply<'_> {
 
     /// The fields that tell the version.
     fn describe(&self, builder: Builder, etag: Option<&str>) -> Builder {
-        let builder = answer::with_attributes(builder, self.headers, || self.opened.attributes());
+        let builder = answer::with_attributes(builder, self.headers, |wanted| self.opened.attributes(wanted));
         let builder = builder
             .header(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"))
             .header(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));

@@ -8,6 +8,7 @@ use super::broken::Broken;
 use super::path::is_hidden;
 use super::root::Root;
 use crate::attributes::{Attributes, seconds};
+use crate::extended::{self, Kinds};
 use crate::{owners, symlink};
 use bytes::BufMut;
 use cap_std::fs::{Dir, Metadata, ReadDir};
@@ -157,8 +158,11 @@ impl Place {
     }
 
     /// The attributes that `-a` keeps of the directory itself.
-    pub(super) fn attributes(&self) -> Attributes {
-        self.dir.dir_metadata().map(|found| Attributes::within(&found)).unwrap_or_default()
+    pub(super) fn attributes(&self, kinds: Kinds) -> Attributes {
+        let found = self.dir.dir_metadata().map(|found| Attributes::within(&found)).unwrap_or_default();
+        // A handle that only names a directory cannot read them.
+        let extended = extended::opened(kinds, || self.dir.open(".")).unwrap_or_default();
+        Attributes { extended, ..found }
     }
 
     /// The kind of an entry, links followed, and whether it is a link; `None` for an entry that can't be downloaded. Blocks.

@@ -107,8 +107,16 @@ async fn refuse_for_now(service: &Service, stream: &mut Stream) -> Result<Outcom
     answer::refuse_for_now(stream, "too many requests from this network are under way: ask again later").await
 }
 
-/// Owners are for the user who runs the server.
-const OWNERS: [http::HeaderName; 3] = [wire::WANT_FILE_OWNERS, wire::FILE_OWNER, wire::FILE_GROUP];
+/// Owners and extended attributes are for the user who runs the server.
+const OWNERS: [http::HeaderName; 7] = [
+    wire::WANT_FILE_OWNERS,
+    wire::FILE_OWNER,
+    wire::FILE_GROUP,
+    wire::WANT_FILE_XATTRS,
+    wire::WANT_FILE_ACLS,
+    wire::FILE_XATTRS,
+    wire::FILE_ACLS,
+];
 
 /// The client's name for itself, as far as the log has room for it.
 fn agent(request: &Request<()>) -> Option<String> {

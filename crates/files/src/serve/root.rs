@@ -4,6 +4,7 @@ use super::path::SafePath;
 use super::start_error::StartError;
 use crate::attributes::Attributes;
 use crate::disk;
+use crate::extended::{self, Kinds};
 use crate::unmeasured::Unmeasured;
 use crate::version::Version;
 
@@ -140,8 +141,9 @@ impl Root {
 
 impl Opened {
     /// The attributes that `-a` keeps of it.
-    pub(super) fn attributes(&self) -> Attributes {
-        self.file.metadata().map(|found| Attributes::within(&found)).unwrap_or_default()
+    pub(super) fn attributes(&self, kinds: Kinds) -> Attributes {
+        let found = self.file.metadata().map(|found| Attributes::within(&found)).unwrap_or_default();
+        Attributes { extended: extended::of(&self.file, kinds), ..found }
     }
 
     /// The present state of the file. Blocks, for [`WRITE`] where it seems to be another of the same length.

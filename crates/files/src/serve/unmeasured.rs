@@ -30,7 +30,7 @@ pub(super) async fn send(
         return answer::refuse(stream, StatusCode::PRECONDITION_FAILED, why).await;
     }
     let attributes = file.metadata().map(|found| Attributes::within(&found)).unwrap_or_default();
-    let builder = answer::with_attributes(response(StatusCode::OK), headers, || attributes)
+    let builder = answer::with_attributes(response(StatusCode::OK), headers, |_| attributes)
         .header(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))
         .header(header::CONTENT_TYPE, media_type(path.name().unwrap_or("")));
     let has_digest = stream.has_trailers() && wire::wants_digest(headers) && request.method() != Method::HEAD;

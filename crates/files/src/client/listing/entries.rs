@@ -1,6 +1,7 @@
 //! The text of a listing, and the entries in it.
 
 use crate::attributes::{Attributes, modified};
+use crate::extended::Extended;
 use crate::owners::{self, Kind as Owned};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -63,6 +64,7 @@ impl Entry {
             modified: self.changed.as_deref().and_then(modified),
             owner: owned(Owned::User, &self.owner),
             group: owned(Owned::Group, &self.group),
+            extended: Extended::default(),
         }
     }
 }

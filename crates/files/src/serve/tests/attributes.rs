@@ -63,3 +63,28 @@ async fn attributes_are_set_with_the_token_and_nothing_else_is() {
     let put = client.ask("PUT", "/new", &[token, time, mode]).await.unwrap();
     assert_eq!((put.status.as_u16(), attributes(&bench.path("new"))), (201, expected), "any client may say so");
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strangers_neither_hear_of_extended_attributes_nor_give_any() {
+    let bench = Bench::new();
+    bench.write("file", 5);
+    let mut client = bench.client().await;
+    let asked = [("want-file-attributes", "?1"), ("want-file-xattrs", "?1"), ("want-file-acls", "?1")];
+    for path in ["/file", "/"] {
+        let told = client.ask("GET", path, &asked).await.unwrap();
+        assert!(told.headers.contains_key("file-mode"), "{path}");
+        // A field that is allowed is there where a file has no attributes, too.
+        assert!(!told.headers.contains_key("file-xattrs") && !told.headers.contains_key("file-acls"), "{path}");
+    }
+    let bearer = format!("Bearer {TOKEN}");
+    // user.a, and a list that says as much as a mode.
+    let given = [("file-xattrs", "dXNlci5h:MQ=="), ("file-acls", "u::rwx,g::rwx,o::rwx")];
+    let fields = [&[("authorization", bearer.as_str()), ("file-mode", "640")], &given[..]].concat();
+    for (method, path, status) in [("PATCH", "/file", 204), ("PUT", "/new", 201)] {
+        assert_eq!(client.ask(method, path, &fields).await.unwrap().status.as_u16(), status);
+        let file = bench.path(path.trim_start_matches('/'));
+        assert!(rustix::fs::getxattr(&file, "user.a", &mut [0u8; 9][..]).is_err(), "{method}");
+        assert_eq!(attributes(&file).0, 0o640, "{method}");
+    }
+}

@@ -109,7 +109,7 @@ fn place(root: &Root, path: &SafePath, wish: &Wish, same_user: bool) -> io::Resu
         partial::keep(&dir, name, backup)?;
     }
     match wanted {
-        Wanted::Link(target) => symlink::make(&dir, name, &unused, target, *attributes),
+        Wanted::Link(target) => symlink::make(&dir, name, &unused, target, attributes),
         Wanted::SameAs(file) => symlink::name_again(root.dir(), &file.to_path(), &dir, name, &unused),
     }
 }

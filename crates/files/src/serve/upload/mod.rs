@@ -206,9 +206,11 @@ async fn describe(
     }
     let root = service.root.clone();
     let give = move || match root.find(&path)? {
-        Found::File(opened) if !path.directory => attributes.give(&opened.file.try_clone()?.into_std()),
+        Found::File(opened) if !path.directory => {
+            attributes.give(&opened.file.try_clone()?.into_std(), &path.to_path())
+        }
         // A handle that only names a directory cannot change it.
-        Found::Directory(dir) if path.directory => attributes.give(&dir.open(".")?.into_std()),
+        Found::Directory(dir) if path.directory => attributes.give(&dir.open(".")?.into_std(), &path.to_path()),
         Found::Directory(_) => Err(io::ErrorKind::IsADirectory.into()),
         Found::File(_) | Found::Unmeasured(_) | Found::Other => Err(io::ErrorKind::NotADirectory.into()),
     };
@@ -268,7 +270,7 @@ async fn offset(
         Ok(None) => whole(service, asker, uploads, path, id, length).await.map(|whole| {
             let (opened, digest) = whole?;
             let fields = whole_fields(StatusCode::OK, opened.size, &digest);
-            Some(with_base(answer::with_attributes(fields, asked, || opened.attributes())))
+            Some(with_base(answer::with_attributes(fields, asked, |wanted| opened.attributes(wanted))))
         }),
         Err(error) => Err(error),
     };

@@ -6,6 +6,7 @@ use super::refused::Refused;
 use crate::attributes::{self, Attributes};
 use crate::choice::Backup;
 use crate::coding::DELTA;
+use crate::extended::{self, Extended};
 use crate::owners::{self, Kind};
 use crate::serve::token::Token;
 use crate::wire;
@@ -140,6 +141,10 @@ pub(crate) fn attributes(request: &Request<()>) -> Result<Attributes, Malformed>
         modified: field(headers, wire::FILE_MODIFIED, attributes::modified)?,
         owner: field(headers, wire::FILE_OWNER, |text| owners::read(Kind::User, text))?,
         group: field(headers, wire::FILE_GROUP, |text| owners::read(Kind::Group, text))?,
+        extended: Extended {
+            xattrs: field(headers, wire::FILE_XATTRS, extended::xattrs)?,
+            acls: field(headers, wire::FILE_ACLS, extended::acls)?,
+        },
     })
 }
 

@@ -97,7 +97,7 @@ impl Partial {
         };
         let partial = Self { dir, hidden, name, file, size: 0, hasher: Some(Hasher::new()), sparse: false };
         // A private file is private as soon as there is something in it.
-        partial.permissions(attributes).protect(&partial.file);
+        partial.permissions(&attributes).protect(&partial.file);
         if let Some(length) = length
             && let Err(error) = disk::has_room(&partial.file, length)
         {
@@ -131,7 +131,7 @@ impl Partial {
     }
 
     /// Gives the file its attributes, if its digest is the expected one. Afterwards it is on the disk. Blocks.
-    pub(super) fn prove(&self, expected: Option<Hash>, attributes: Attributes) -> Result<Hash, FinishError> {
+    pub(super) fn prove(&self, expected: Option<Hash>, attributes: &Attributes) -> Result<Hash, FinishError> {
         let found = match &self.hasher {
             Some(hasher) => hasher.finalize(),
             None => self.read_hash()?,
@@ -143,13 +143,16 @@ impl Partial {
             return Err(FinishError::Damaged { expected, found });
         }
         if attributes.modified.is_some() {
-            let modified = Attributes { mode: None, ..attributes.without_owners() };
-            if let Err(error) = self.file.try_clone().and_then(|file| modified.give(&file.into_std())) {
+            let modified = Attributes { modified: attributes.modified, ..Attributes::default() };
+            if let Err(error) =
+                self.file.try_clone().and_then(|file| modified.give(&file.into_std(), Path::new(&self.name)))
+            {
                 // Not every file system keeps every time, and the content is right without it.
                 tracing::debug!(%error, "the time of modification is another");
             }
         }
-        inherit_within(&self.dir, Path::new(&self.name), self.permissions(attributes), &self.file);
+        let (replaced, permissions) = (Path::new(&self.name), self.permissions(attributes));
+        inherit_within(&self.dir, replaced, &attributes.extended, permissions, &self.file);
         let given = self.file.try_clone().and_then(|file| attributes.give_owners(&file.into_std()));
         if let Err(error) = given {
             tracing::debug!(%error, "owner and group are not kept");
@@ -175,8 +178,8 @@ impl Partial {
     }
 
     /// The permissions: those that the client names, or else those of the file that has the name now.
-    fn permissions(&self, attributes: Attributes) -> Permissions {
-        Permissions::named(attributes.mode).or(Permissions::within(&self.dir, Path::new(&self.name)))
+    fn permissions(&self, attributes: &Attributes) -> Permissions {
+        attributes.permissions().or(Permissions::within(&self.dir, Path::new(&self.name)))
     }
 
     fn read_hash(&self) -> io::Result<Hash> {
@@ -304,7 +307,7 @@ mod tests {
 
     impl Partial {
         fn finish(&self, expected: Option<Hash>, attributes: Attributes) -> Result<bool, FinishError> {
-            self.prove(expected, attributes)?;
+            self.prove(expected, &attributes)?;
             let is_new = self.take_name(None)?;
             self.keep_name()?;
             Ok(is_new)
@@ -417,7 +420,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let (dir, root) = served();
         let attributes = Attributes { mode: Some(0o400), ..Attributes::default() };
-        let mut partial = Partial::create(&root, &path("/file"), "id", None, attributes).unwrap();
+        let mut partial = Partial::create(&root, &path("/file"), "id", None, attributes.clone()).unwrap();
         let mode = |name: &str| dir.path().join(name).metadata().unwrap().permissions().mode() & 0o7777;
         assert_eq!(mode(&partial.hidden), 0o600);
         partial.write_all(b"hello").unwrap();

@@ -173,7 +173,7 @@ async fn open(service: &Service, uploads: &Uploads, path: &SafePath, part: &Part
     let (root, path, id) = (service.root.clone(), path.clone(), part.id.clone());
     // Nobody knows how much of a file is holes.
     let (length, attributes, sweep) =
-        (part.length.filter(|_| !part.sparse), part.attributes, uploads.is_sweep_due(path.parent()));
+        (part.length.filter(|_| !part.sparse), part.attributes.clone(), uploads.is_sweep_due(path.parent()));
     let unfinished = uploads.unfinished.clone();
     blocking(move || {
         if let Some(partial) = Partial::find(&root, &path, &id)? {
@@ -294,7 +294,7 @@ async fn complete(
         let why = format!("{size} bytes arrived of the {length} that were announced");
         return answer::refuse_with(stream, offset_fields(StatusCode::CONFLICT, size), &why).await;
     }
-    let (digest, attributes, keep, backup) = (part.digest, part.attributes, part.keep, part.backup.clone());
+    let (digest, attributes, keep, backup) = (part.digest, part.attributes.clone(), part.keep, part.backup.clone());
     let finished = tokio::task::spawn_blocking(move || {
         let finished = name(&partial, digest, attributes, &condition, backup.as_ref());
         if keep == Keep::Never && matches!(finished, Err(FinishError::Disk(_))) {
@@ -333,7 +333,7 @@ fn name(
     condition: &Condition,
     backup: Option<&Backup>,
 ) -> Result<Named, FinishError> {
-    let digest = partial.prove(expected, attributes)?;
+    let digest = partial.prove(expected, &attributes)?;
     let is_new = condition.change(|| partial.take_name(backup))?;
     Ok(Named { digest, version: partial.keep_name()?, is_new })
 }
