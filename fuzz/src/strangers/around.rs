@@ -172,12 +172,33 @@ pub mod attributes {
 
     pub(crate) use written::{mode, modified, seconds, whole_seconds};
 
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct Attributes {
         pub mode: Option<u32>,
         pub modified: Option<std::time::SystemTime>,
         pub owner: Option<u32>,
         pub group: Option<u32>,
+        pub extended: crate::extended::Extended,
+    }
+}
+
+#[path = "../../../crates/files/src/extended"]
+pub mod extended {
+    pub mod acls;
+    pub mod xattrs;
+
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Extended {
+        pub xattrs: Option<xattrs::Xattrs>,
+        pub acls: Option<acls::Acls>,
+    }
+
+    pub fn xattrs(text: &str) -> Option<xattrs::Xattrs> {
+        xattrs::Xattrs::read(text)
+    }
+
+    pub fn acls(text: &str) -> Option<acls::Acls> {
+        acls::Acls::read(text)
     }
 }
 
@@ -193,6 +214,10 @@ pub mod owners {
 
     pub fn read(_: Kind, text: &str) -> Option<u32> {
         written::read(text).map(|(number, _)| number)
+    }
+
+    pub fn text(_: Kind, number: u32, _: bool) -> String {
+        number.to_string()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use crate::choice::pattern::Pattern;
 use crate::client::{content, entries, names};
+use crate::extended::acls::{Acl, Acls};
+use crate::extended::xattrs::{Space, Xattrs};
 use crate::filename::LONGEST;
 use crate::get::journal;
 use crate::serve::conditions::{Current, Plan, plan};
@@ -38,6 +40,9 @@ file-modified: -1.5
 file-owner: 1000 a%20b
 file-group: 7";
 
+pub(crate) const ATTRIBUTES: &[u8] = b"0file-xattrs: dXNlci5raW5k:bGV0dGVy,dXNlci5h:
+file-acls: u::rw-,u:1000 anna:r--,g::r--,m::r--,o::---,d:u::rwx,d:g::r-x,d:o::---";
+
 pub(crate) const LISTING: &[u8] =
     br#"x{"omitted":2,"entries":[{"name":"a","type":"file","size":5,"modified":7,"same":"1"},
 {"name":"b","type":"link","target":"a","changed":"1.5","owner":"7 me","group":"8"}]}"#;
@@ -48,6 +53,10 @@ pub(crate) const JOURNAL: &[u8] =
 {"end":4194304,"blake3":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}
 {"end":9000000,"blake3":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}
 "#;
+
+/// Version 2, and the owner, the owning group and others, who may read.
+pub(crate) const LIST: &[u8] =
+    b"\x02\0\0\0\x01\0\x04\0\xff\xff\xff\xff\x04\0\x04\0\xff\xff\xff\xff\x20\0\x04\0\xff\xff\xff\xff";
 
 fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(bytes)
@@ -98,6 +107,14 @@ pub(crate) fn fields_of_an_upload(bytes: &[u8]) -> bool {
     let Ok(part) = Part::of(&request) else { return false };
     assert!(part.attributes.mode.is_none_or(|mode| mode <= 0o777));
     assert!(part.base.is_none() || part.is_coded);
+    if let Some(xattrs) = &part.attributes.extended.xattrs {
+        assert!(xattrs.0.keys().all(|name| Space::of(name).is_some()));
+        assert_eq!(Xattrs::read(&xattrs.text()).as_ref(), Some(xattrs));
+    }
+    if let Some(acls) = &part.attributes.extended.acls {
+        assert_eq!(Acls::read(&acls.text(true)).as_ref(), Some(acls));
+        assert!(acls.access.iter().chain(&acls.default).all(|list| Acl::from_system(&list.to_system()).is_some()));
+    }
     is_plain
 }
 
@@ -105,7 +122,7 @@ pub(crate) fn fields_of_an_upload(bytes: &[u8]) -> bool {
 pub(crate) fn fields_of_an_answer(bytes: &[u8]) -> bool {
     let headers = fields(bytes);
     let _ = (content::length(&headers), wire::digest_of(&headers), wire::wants_digest(&headers));
-    let _ = wire::wants_owners(&headers);
+    let _ = (wire::wants_owners(&headers), wire::wants_acls(&headers), wire::wants_xattrs(&headers));
     assert!(wire::wanted_chunks(&headers).is_none_or(usize::is_power_of_two));
     let text = text(bytes);
     let Some((first, Some(size))) = content::range(text.lines().next().unwrap_or_default()) else { return false };
@@ -134,6 +151,13 @@ pub(crate) fn journal(bytes: &[u8]) -> bool {
     let Ok(Some((header, marks))) = journal::parse(bytes, u32::from_le_bytes(*length).into()) else { return false };
     assert!(marks.is_sorted_by(|one, next| one.end < next.end));
     assert!(marks.iter().all(|mark| 0 < mark.end && mark.end <= header.size));
+    true
+}
+
+/// A file system may hold any bytes, if somebody else made it.
+pub(crate) fn list_on_a_disk(bytes: &[u8]) -> bool {
+    let Some(list) = Acl::from_system(bytes) else { return false };
+    assert_eq!(Acl::from_system(&list.to_system()), Some(list));
     true
 }
 

@@ -106,8 +106,8 @@ pub use around::{
     error, rand,
 };
 use around::{
-    MAX_HEADER_BYTES, attributes, choice, client, conditions, far_error, get, owners, permissions, serve, socks, tls,
-    waiting,
+    MAX_HEADER_BYTES, attributes, choice, client, conditions, extended, far_error, get, owners, permissions, serve,
+    socks, tls, waiting,
 };
 pub use shown::{shown, with_causes};
 
@@ -122,12 +122,14 @@ const PARSERS: &[(Parser, &[u8])] = &[
     (files::path_of_a_request, b"/a%20b/c/"),
     (files::conditions_of_a_request, files::CONDITIONS),
     (files::fields_of_an_upload, files::UPLOAD),
+    (files::fields_of_an_upload, files::ATTRIBUTES),
     (
         files::fields_of_an_answer,
         b"bytes 5-9/10\ncontent-length: 5\nrepr-digest: blake3=:AAAA:\nwant-file-chunks: 4096",
     ),
     (files::listing, files::LISTING),
     (files::journal, files::JOURNAL),
+    (files::list_on_a_disk, files::LIST),
     (files::pattern, b"/a*[!b-d]?\\\\/**/***\na/b\nb"),
     (net::url, b"https://[fe80::1%25eth0]:4433/a b/%C3%A4?q"),
     (net::request_over_ssh, net::REQUEST),
