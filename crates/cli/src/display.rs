@@ -8,7 +8,7 @@ use core::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pcc_files::progress::{LimitedBy, Moment, Progress};
 use pcc_files::{Missing, Source, Started, Watch};
-use pcc_net::shown;
+use pcc_net::escape_for_terminal;
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -94,7 +94,7 @@ impl Display {
 
     /// Advice after an interruption.
     pub(crate) fn advice(&self) -> &'static str {
-        match (self.progress.has_started(), self.progress.is_fleeting()) {
+        match (self.progress.has_started(), self.progress.is_transient()) {
             (false, _) => "before the server had answered",
             (true, true) => "what was moved is not the whole file; run the command again to start anew",
             (true, false) => "run the command again to go on where it stopped",
@@ -200,8 +200,8 @@ impl Watch for Display {
         self.progress.complete(listed, bytes);
     }
 
-    fn fleeting(&self) {
-        self.progress.fleeting();
+    fn transient(&self) {
+        self.progress.transient();
     }
 
     fn moved(&self, bytes: u64) {
@@ -217,14 +217,14 @@ impl Watch for Display {
     }
 
     fn retry(&self, attempt: u32, wait: Duration, reason: &anyhow::Error) {
-        let (seconds, reason) = (wait.as_secs_f64(), shown(&advice::told(reason)));
+        let (seconds, reason) = (wait.as_secs_f64(), escape_for_terminal(&advice::told(reason)));
         self.line(&json!({"event": "retry", "attempt": attempt, "wait_seconds": seconds, "reason": reason}));
         self.note(&format!("{reason}; trying again in {seconds:.1} s"));
     }
 
     fn missing(&self, missing: Missing<'_>) {
         let Missing { file, entries, reason } = missing;
-        let (file, reason) = (file.to_string_lossy(), shown(&advice::told(reason)));
+        let (file, reason) = (file.to_string_lossy(), escape_for_terminal(&advice::told(reason)));
         self.line(&json!({"event": "missing", "file": file, "entries": entries, "reason": reason}));
         // An error, also for who wants to hear of nothing else. A server may list what it likes, but not fill a terminal.
         match self.missing.fetch_add(1, Ordering::Relaxed) {
@@ -351,7 +351,7 @@ mod tests {
         assert!(display.advice().contains("before the server had answered"));
         started(&display, 0);
         assert!(display.advice().contains("go on where it stopped"));
-        display.fleeting();
+        display.transient();
         assert!(display.advice().contains("start anew"));
     }
 

@@ -13,7 +13,7 @@ use anyhow::{Context as _, anyhow};
 use clap::FromArgMatches as _;
 use indicatif::TermLike as _;
 use pcc_files::Watch as _;
-use pcc_net::shown;
+use pcc_net::escape_for_terminal;
 use pcc_net::url::Url;
 use pcc_remote::{Errand, Order, Remote};
 use std::path::Path;
@@ -24,7 +24,8 @@ use std::path::Path;
 pub(crate) async fn send(args: &Args, from: &Remote, display: &Display) -> anyhow::Result<()> {
     let options = args.passed.words(&written(from))?;
     if Path::new(&written(from)).exists() {
-        display.note(&format!("{0} is on another computer; ./{0} is the file here", shown(&written(from))));
+        display
+            .note(&format!("{0} is on another computer; ./{0} is the file here", escape_for_terminal(&written(from))));
     }
     let order = |url: &Url, written, token| Order {
         from: from.path.clone(),
@@ -67,7 +68,7 @@ async fn deliver(args: &Args, from: &Remote, order: Order) -> anyhow::Result<()>
 
 /// The meaning of the exit code of an upload that told of itself.
 fn result(args: &Args, from: &Remote, code: Option<i32>) -> anyhow::Result<()> {
-    let host = shown(&from.host);
+    let host = escape_for_terminal(&from.host);
     match code {
         Some(0) => Ok(()),
         Some(code) => match Failure::of_code(code) {
@@ -87,16 +88,18 @@ fn result(args: &Args, from: &Remote, code: Option<i32>) -> anyhow::Result<()> {
 
 /// Advice where the two do not see each other.
 fn unreached(args: &Args, from: &Remote) -> String {
-    let (source, there) = (shown(&from.host), args.to.written());
+    let (source, there) = (escape_for_terminal(&from.host), args.to.written());
     let (fetch, to) = (quote(&written(from)), quote(&there));
     let named = match &args.to {
-        Place::Remote(to) => format!("let UDP {} from {source} in at {}", args.remote.ports(), shown(&to.host)),
+        Place::Remote(to) => {
+            format!("let UDP {} from {source} in at {}", args.remote.ports(), escape_for_terminal(&to.host))
+        }
         _ => format!("let UDP from {source} in there"),
     };
     format!(
         "{source} did not reach {}, or lost it, as it says above. If it knows no such host, write an address. If UDP is blocked, {named}. \
          The way over this computer is `pcc get {fetch}`, and then `pcc put` it to {to}, or a pipe by `pcc ssh`",
-        shown(&there)
+        escape_for_terminal(&there)
     )
 }
 

@@ -1,7 +1,7 @@
 //! The tool's words on standard error besides progress: warnings, and with `-v` its actions.
 
 use core::fmt::{self, Debug};
-use pcc_net::shown;
+use pcc_net::escape_for_terminal;
 use std::io::IsTerminal;
 use tracing::field::Field;
 use tracing_subscriber::EnvFilter;
@@ -58,7 +58,7 @@ fn fields() -> impl for<'a> FormatFields<'a> + Send + Sync + 'static {
 
 /// Writes one field of a log line. Names and reasons of strangers are among them.
 fn field(line: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> fmt::Result {
-    let value = shown(&format!("{value:?}"));
+    let value = escape_for_terminal(&format!("{value:?}"));
     match field.name() {
         "message" => line.write_str(&value),
         name if name.starts_with("log.") => Ok(()), // where a line of the `log` crate comes from

@@ -13,7 +13,7 @@ use crate::token::TokenArgs;
 use anyhow::Context;
 use pcc_files::put::{self, below, name_of};
 use pcc_files::{Choice, Error, Names, Source, Step};
-use pcc_net::shown;
+use pcc_net::escape_for_terminal;
 use pcc_net::url::Url;
 use pcc_remote::{Reached, Remote, Wish};
 use std::path::{Path, PathBuf};
@@ -137,7 +137,7 @@ fn suits_several(url: &Url, sources: usize) -> anyhow::Result<()> {
         return Ok(());
     }
     Err(match &url.alias {
-        Some(alias) => misuse!("{sources} uploads need a directory: write {}/", shown(&alias.written)),
+        Some(alias) => misuse!("{sources} uploads need a directory: write {}/", escape_for_terminal(&alias.written)),
         None => misuse!("several uploads need a directory: end the URL's path with `/`, in front of any #"),
     })
 }

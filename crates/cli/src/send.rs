@@ -7,7 +7,7 @@ use crate::say::say;
 use anyhow::anyhow;
 use core::time::Duration;
 use pcc::units::Rate;
-use pcc_net::shown;
+use pcc_net::escape_for_terminal;
 use pcc_quic::Algorithm;
 use pcc_reach::{Code, Event, Offer, Options, ReachError, Relay, Route};
 use serde_json::{Value, json};
@@ -101,7 +101,7 @@ impl Args {
             writeln!(out, "{line}")?;
             return out.flush();
         }
-        let names: Vec<_> = self.paths.iter().map(|path| shown(&path.to_string_lossy())).collect();
+        let names: Vec<_> = self.paths.iter().map(|path| escape_for_terminal(&path.to_string_lossy())).collect();
         writeln!(out, "Sending {}. On the other computer:\n  pcc get {code}", names.join(", "))?;
         if let Some(by_address) = by_address {
             writeln!(out, "in this network, or where multicast does not get through\n  pcc get {by_address}")?;
@@ -121,7 +121,7 @@ impl Args {
 
 fn words(event: &Event) -> String {
     match event {
-        Event::Connected { name } => format!("{} is being fetched", shown(name)),
+        Event::Connected { name } => format!("{} is being fetched", escape_for_terminal(name)),
         Event::Route(route) => route.to_string(),
         Event::Lost { reason } => format!("lost the other computer ({reason}); it may come again"),
         Event::Stranger { left } => {

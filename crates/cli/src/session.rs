@@ -328,7 +328,7 @@ fn tell_end(outcome: &anyhow::Result<()>, display: &Display) {
     {
         let code = failure_of(error) as u8;
         // The reason may hold a server's words.
-        let reason = pcc_net::shown(&advice::told(error));
+        let reason = pcc_net::escape_for_terminal(&advice::told(error));
         display.line(&json!({"event": "error", "reason": reason, "exit_code": code}));
     }
 }

@@ -12,8 +12,8 @@ use anyhow::{Context, anyhow};
 use core::time::Duration;
 use pcc_files::{bear_silence, dialer};
 use pcc_net::dial::Transport;
+use pcc_net::escape_for_terminal;
 use pcc_net::paths::Paths;
-use pcc_net::shown;
 use pcc_net::tls::Trust;
 use pcc_net::url::Url;
 use pcc_quic::Algorithm;
@@ -157,7 +157,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let paths = Paths::load();
     let carried = tokio::select! {
         carried = carry(&url, to, &paths) => carried,
-        () = reached.ended() => Err(anyhow!("the ssh that started pcc on {} ended", shown(&remote.host))),
+        () = reached.ended() => Err(anyhow!("the ssh that started pcc on {} ended", escape_for_terminal(&remote.host))),
         () = hung_up() => Ok(()),
     };
     paths.save();

@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use anyhow::anyhow;
 use pcc::units::{Bytes, Rate};
 use pcc_files::{Look, Moved, Step, Tally, counted};
-use pcc_net::shown;
+use pcc_net::escape_for_terminal;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -30,14 +30,14 @@ impl Telling<'_> {
                 let name = name(place);
                 self.display.line(&json!({"event": "link", self.key: name}));
                 if self.dry_run {
-                    self.display.row(&format!("{} {} (link)", self.verb, shown(&name)));
+                    self.display.row(&format!("{} {} (link)", self.verb, escape_for_terminal(&name)));
                 }
             }
             Step::Deleted(place) => {
                 let name = name(place);
                 self.display.line(&json!({"event": "deleted", self.key: name}));
                 let verb = if self.dry_run { "delete" } else { "deleted" };
-                self.display.row(&format!("{verb} {}", shown(&name)));
+                self.display.row(&format!("{verb} {}", escape_for_terminal(&name)));
             }
         }
     }
@@ -45,7 +45,7 @@ impl Telling<'_> {
     fn due(self, name: &str, bytes: Option<u64>) {
         self.display.line(&json!({"event": "due", self.key: name, "bytes": bytes}));
         let size = bytes.map(|bytes| format!(" ({})", Bytes::new(bytes))).unwrap_or_default();
-        self.display.row(&format!("{} {}{size}", self.verb, shown(name)));
+        self.display.row(&format!("{} {}{size}", self.verb, escape_for_terminal(name)));
     }
 
     /// Tells of a file that is complete; one without a `place` went to standard output.
@@ -54,7 +54,7 @@ impl Telling<'_> {
         let check = if moved.verified { "verified by BLAKE3" } else { "not verified: the server gives no digest" };
         let Moved { bytes, resumed_from, seconds, .. } = *moved;
         let what = amount(bytes, resumed_from, seconds, moved.goodput());
-        self.display.conclude(&format!("{}: {what}, {check}", shown(place.unwrap_or(STDOUT))));
+        self.display.conclude(&format!("{}: {what}, {check}", escape_for_terminal(place.unwrap_or(STDOUT))));
     }
 
     /// Tells what became of a file, or would in a dry run.
@@ -64,7 +64,7 @@ impl Telling<'_> {
             Look::Spared if !self.dry_run => {
                 let name = place.unwrap_or(STDOUT);
                 self.display.line(&json!({"event": "done", "left": 1, self.key: name}));
-                self.display.conclude(&format!("{}: left as it is", shown(name)));
+                self.display.conclude(&format!("{}: left as it is", escape_for_terminal(name)));
             }
             found => self.found(place, found),
         }
@@ -114,7 +114,7 @@ impl Telling<'_> {
             .line(&json!({"event": "done", "dry_run": true, "due": due, "due_bytes": due_bytes, "files": files,
             "links": links, "left": left, "deleted": deleted, "failed": failed, self.key: name}));
         let gone = if *deleted > 0 { format!(", {} would be deleted", counted(*deleted)) } else { String::new() };
-        let (name, due, size) = (shown(name), number_of_files(*due), Bytes::new(*due_bytes));
+        let (name, due, size) = (escape_for_terminal(name), number_of_files(*due), Bytes::new(*due_bytes));
         self.display.conclude(&format!(
             "{name}: {due}, {size} would be moved, {files} there already{}{gone}",
             left_alone(*left)
@@ -143,7 +143,7 @@ impl Telling<'_> {
             some => format!("{some} not verified: the server gives no digest"),
         };
         let what = amount(bytes, resumed_from, seconds, tally.goodput());
-        let (name, files) = (shown(name), number_of_files(files) + &and_links(tally.links));
+        let (name, files) = (escape_for_terminal(name), number_of_files(files) + &and_links(tally.links));
         self.display.conclude(&format!("{name}: {files}, {what}, {check}{}", left_alone(tally.left)));
     }
 

@@ -10,7 +10,7 @@ use crate::via::ViaArgs;
 use crate::written_url::WrittenUrl;
 use anyhow::{Context, anyhow};
 use core::time::Duration;
-use pcc_net::shown;
+use pcc_net::escape_for_terminal;
 use pcc_net::tls::Trust;
 use pcc_net::url::Url;
 use pcc_quic::transport::Windows;
@@ -185,9 +185,9 @@ fn object(event: &Event<'_>) -> Value {
             json!({"event": "closed", "from": from.to_string(), "target": target.to_string(), "bytes": bytes})
         }
         Event::Broken { from, bytes, reason } => {
-            json!({"event": "broken", "from": from.to_string(), "bytes": bytes, "reason": shown(reason)})
+            json!({"event": "broken", "from": from.to_string(), "bytes": bytes, "reason": escape_for_terminal(reason)})
         }
-        Event::Lost { reason } => json!({"event": "lost", "reason": shown(reason)}),
+        Event::Lost { reason } => json!({"event": "lost", "reason": escape_for_terminal(reason)}),
         Event::Again => json!({"event": "connected"}),
         _ => json!({"event": "other"}),
     }

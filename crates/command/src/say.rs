@@ -1,7 +1,7 @@
 //! Lines for people, on standard error, and how text of strangers is shown in them.
 
 use core::fmt::Display;
-use pcc_net::shown;
+use pcc_net::escape_for_terminal;
 use std::io::{self, Write as _};
 
 /// Writes a message to standard error. If that can't be written there is nobody to tell, and no reason to end what is under
@@ -19,7 +19,7 @@ pub fn object(object: &serde_json::Value) {
 /// A message may hold what a server or a client sent. Lines behind the first are indented, so that no such text looks like a
 /// message of its own.
 fn laid_out(message: &str) -> String {
-    message.lines().map(|line| shown(line.trim_start_matches("  "))).collect::<Vec<_>>().join("\n  ")
+    message.lines().map(|line| escape_for_terminal(line.trim_start_matches("  "))).collect::<Vec<_>>().join("\n  ")
 }
 
 #[cfg(test)]

@@ -49,8 +49,8 @@ impl Choice {
     }
 
     /// Whether nothing is deleted, since so many entries would be.
-    pub(crate) fn spares(&self, surplus: u64) -> bool {
-        self.max_delete.is_some_and(|most| surplus > most)
+    pub(crate) fn spares(&self, extraneous: u64) -> bool {
+        self.max_delete.is_some_and(|most| extraneous > most)
     }
 }
 

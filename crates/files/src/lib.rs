@@ -63,7 +63,7 @@ mod wire;
 pub use blocking::off_thread;
 pub use chmod::{Chmod, NoChmod};
 pub use choice::{Backup, Choice, Excluded, Listed, Look, Names, Rule, Spared, Step};
-pub use client::abreast::SIDE_BY_SIDE;
+pub use client::concurrency::SIDE_BY_SIDE;
 pub use client::crossing::Crossing;
 pub use client::dialer::{bear_silence, dialer, keep_alive, windows_within};
 pub use client::source::Source;

@@ -26,7 +26,7 @@ pub struct Progress {
     /// Whether a file has begun to arrive.
     started: AtomicBool,
     /// Whether what arrives is lost if the command is interrupted.
-    fleeting: AtomicBool,
+    transient: AtomicBool,
     /// Bytes that are here, those of earlier runs included.
     here: AtomicU64,
     amount: Mutex<Amount>,
@@ -55,7 +55,7 @@ impl Default for Progress {
         Self {
             begun: Instant::now(),
             started: AtomicBool::new(false),
-            fleeting: AtomicBool::new(false),
+            transient: AtomicBool::new(false),
             here: AtomicU64::new(0),
             amount: Mutex::default(),
             waited: Waited::default(),
@@ -95,8 +95,8 @@ impl Progress {
     }
 
     /// Whether what arrives is lost if the command is interrupted.
-    pub fn is_fleeting(&self) -> bool {
-        self.fleeting.load(Ordering::Relaxed)
+    pub fn is_transient(&self) -> bool {
+        self.transient.load(Ordering::Relaxed)
     }
 
     /// A file begins.
@@ -136,8 +136,8 @@ impl Progress {
     }
 
     /// If the command is interrupted, what of this file has arrived is lost.
-    pub fn fleeting(&self) {
-        self.fleeting.store(true, Ordering::Relaxed);
+    pub fn transient(&self) {
+        self.transient.store(true, Ordering::Relaxed);
     }
 
     /// This number of bytes arrived since the last report.

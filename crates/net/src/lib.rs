@@ -10,13 +10,14 @@
 //! * [`examine`](examine::examine) measures what a path to a server allows: UDP, packet sizes, ECN, HTTP/3.
 //! * [`scope`] reads link-local IPv6 addresses, [`listen`] an address to listen on, [`percent`] writes names as URLs have them.
 //! * [`via`] finds the interfaces of this host that a connection is to use.
-//! * [`throttle`] keeps an application below a rate, [`shown`](shown()) keeps text of strangers from commanding a terminal, and
+//! * [`throttle`] keeps an application below a rate, [`escape_for_terminal`](escape_for_terminal()) keeps text of strangers from commanding a terminal, and
 //!   [`with_causes`] tells an error with its causes.
 
 pub mod alias;
 pub mod backoff;
 pub mod channel;
 pub mod dial;
+mod escape_for_terminal;
 pub mod examine;
 pub mod listen;
 mod look_up;
@@ -25,13 +26,12 @@ pub mod paths;
 pub mod percent;
 pub mod ports;
 pub mod scope;
-mod shown;
 pub mod throttle;
 pub mod tls;
 pub mod url;
 pub mod user_dirs;
 pub mod via;
 
+pub use escape_for_terminal::{escape_for_terminal, with_causes};
 pub use look_up::look_up;
 pub use lost::why_lost;
-pub use shown::{shown, with_causes};

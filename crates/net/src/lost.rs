@@ -1,6 +1,6 @@
 //! Why a connection is gone, in the words of users.
 
-use crate::shown;
+use crate::escape_for_terminal;
 use core::fmt::Display;
 use noq::{Connection, ConnectionError, VarInt};
 
@@ -20,7 +20,7 @@ fn explain(reason: &ConnectionError) -> String {
             "the server is full: it serves as many connections as it may".to_owned()
         }
         ConnectionError::ApplicationClosed(close) => {
-            let said = shown(&String::from_utf8_lossy(&close.reason));
+            let said = escape_for_terminal(&String::from_utf8_lossy(&close.reason));
             if said.is_empty() { "the server closed it".to_owned() } else { format!("the server closed it ({said})") }
         }
         other => other.to_string(),

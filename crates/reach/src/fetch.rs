@@ -111,7 +111,7 @@ impl Fetch {
 fn explained(connection: &Connection, error: NoGreeting) -> ReachError {
     match connection.close_reason() {
         Some(ConnectionError::ApplicationClosed(close)) if REFUSALS.contains(&close.error_code) => {
-            ReachError::Refused(pcc_net::shown(&String::from_utf8_lossy(&close.reason)))
+            ReachError::Refused(pcc_net::escape_for_terminal(&String::from_utf8_lossy(&close.reason)))
         }
         _ => {
             connection.close(VarInt::from_u32(0), b"");
@@ -135,7 +135,9 @@ impl Part {
     ///
     /// Errors: the name cannot be one.
     pub fn url(&self) -> Result<Url, ReachError> {
-        let wrong = |name: &str| ReachError::Greeting(format!("`{}` is no name for a copy", pcc_net::shown(name)));
+        let wrong = |name: &str| {
+            ReachError::Greeting(format!("`{}` is no name for a copy", pcc_net::escape_for_terminal(name)))
+        };
         let item = self.item().ok_or_else(|| wrong(""))?;
         let path = if item.directory { "/".to_owned() } else { format!("/{}", encode_segment(&item.name)) };
         let parsed = path.parse().map_err(|_| wrong(&item.name))?;

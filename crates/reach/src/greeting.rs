@@ -26,7 +26,7 @@ pub(crate) enum NoGreeting {
 
 impl NoGreeting {
     fn of(error: impl core::fmt::Display) -> Self {
-        Self::Other(pcc_net::shown(&error.to_string()))
+        Self::Other(pcc_net::escape_for_terminal(&error.to_string()))
     }
 }
 

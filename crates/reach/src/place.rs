@@ -53,7 +53,7 @@ impl FromStr for Relay {
     type Err = PlaceError;
 
     fn from_str(written: &str) -> Result<Self, PlaceError> {
-        let error = || PlaceError(pcc_net::shown(written).chars().take(LONGEST).collect());
+        let error = || PlaceError(pcc_net::escape_for_terminal(written).chars().take(LONGEST).collect());
         let text = if written.contains("://") { written.to_owned() } else { format!("https://{written}") };
         let url: RelayUrl = text.parse().map_err(|_| error())?;
         let is_plain = matches!(url.path(), "" | "/") && url.query().is_none() && url.fragment().is_none();

@@ -8,9 +8,9 @@ use crate::started::Started;
 use core::time::Duration;
 use pcc_net::alias::{Alias, CopyName};
 use pcc_net::dial::DialError;
+use pcc_net::escape_for_terminal;
 use pcc_net::percent::encode_segment;
 use pcc_net::ports::Ports;
-use pcc_net::shown;
 use pcc_net::url::{Peer, Url};
 use pcc_tunnel::{Host, Target};
 use std::io;
@@ -89,7 +89,7 @@ impl Route {
 
     /// For messages.
     pub(crate) fn program(&self) -> String {
-        shown(self.program.as_deref().unwrap_or(PROGRAM))
+        escape_for_terminal(self.program.as_deref().unwrap_or(PROGRAM))
     }
 }
 
@@ -99,7 +99,7 @@ impl Route {
 pub async fn reach(route: &Route, remote: &Remote, wish: Wish) -> Result<Reached, ReachError> {
     let (is_put, is_ssh) = (matches!(wish, Wish::Put(_) | Wish::Look(_)), wish == Wish::Ssh);
     let (far, outcome) = Started::start(route, remote, wish).await?;
-    let not_asked = || ReachError::NotAsked { address: shown(&remote.address()) };
+    let not_asked = || ReachError::NotAsked { address: escape_for_terminal(&remote.address()) };
     let Outcome::Listening(listening) = outcome else { return Err(not_asked()) };
     if !is_possible(remote, &listening, is_put) || is_ssh != listening.ssh_server.is_some() {
         return Err(not_asked());
@@ -160,7 +160,7 @@ impl Reached {
     pub fn blocked(&self, error: &DialError) -> Option<Blocked> {
         let is_silent =
             matches!(error, DialError::NoAnswer { .. } | DialError::Refused { .. } | DialError::NoRoute { .. });
-        (is_silent && !self.through_ssh).then(|| Blocked { host: shown(&self.host), ports: self.ports })
+        (is_silent && !self.through_ssh).then(|| Blocked { host: escape_for_terminal(&self.host), ports: self.ports })
     }
 
     /// Resolves when ssh has ended, and the far side with it.

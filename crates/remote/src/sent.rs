@@ -5,7 +5,7 @@ use crate::reach::Route;
 use crate::reach_error::ReachError;
 use crate::remote::Remote;
 use crate::started::{Started, ended};
-use pcc_net::shown;
+use pcc_net::escape_for_terminal;
 use std::io::{self, BufReader};
 use std::process::ChildStdout;
 use tokio::sync::oneshot;
@@ -26,7 +26,7 @@ pub async fn send(route: &Route, from: &Remote, order: Order) -> Result<Sent, Re
     if serde_json::to_string(&order).is_ok_and(|text| text.len() as u64 > LONGEST_ORDER) {
         return Err(ReachError::TooLong);
     }
-    let host = shown(&from.host);
+    let host = escape_for_terminal(&from.host);
     let (mut far, outcome) = match Started::start(route, from, Wish::Send(Box::new(order))).await {
         // An earlier version's answer to a wish that it does not know.
         Err(ReachError::Refused { reason, .. }) if reason.contains("unknown variant `send`") => {
@@ -35,7 +35,7 @@ pub async fn send(route: &Route, from: &Remote, order: Order) -> Result<Sent, Re
         started => started?,
     };
     let output = far.output.take().filter(|_| matches!(outcome, Outcome::Sending(_)));
-    let output = output.ok_or_else(|| ReachError::NotAsked { address: shown(&from.address()) })?;
+    let output = output.ok_or_else(|| ReachError::NotAsked { address: escape_for_terminal(&from.address()) })?;
     Ok(Sent { far, output: Some(output) })
 }
 

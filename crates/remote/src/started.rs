@@ -7,7 +7,7 @@ use crate::reach_error::ReachError;
 use crate::remote::Remote;
 use core::time::Duration;
 use pcc_net::channel::Channel;
-use pcc_net::shown;
+use pcc_net::escape_for_terminal;
 use std::io::{self, BufRead, BufReader};
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
 use std::time::Instant;
@@ -71,7 +71,10 @@ impl Started {
         let answer = match heard {
             Heard::Answer(answer) => answer,
             Heard::OtherForm(there) => {
-                return Err(ReachError::OtherVersion { host: shown(&remote.host), there: shown(&there) });
+                return Err(ReachError::OtherVersion {
+                    host: escape_for_terminal(&remote.host),
+                    there: escape_for_terminal(&there),
+                });
             }
             Heard::Nothing => {
                 drop(input);
@@ -188,7 +191,7 @@ fn through(input: ChildStdin, output: BufReader<ChildStdout>) -> Result<Channel,
 fn not_refused(answer: Answer, remote: &Remote) -> Result<Outcome, ReachError> {
     match answer.outcome {
         Outcome::Refused(refusal) => {
-            let (reason, is_misuse) = (shown(&refusal.reason), refusal.is_misuse);
+            let (reason, is_misuse) = (escape_for_terminal(&refusal.reason), refusal.is_misuse);
             Err(ReachError::Refused { address: remote.address(), reason, is_misuse })
         }
         outcome => Ok(outcome),
@@ -197,7 +200,7 @@ fn not_refused(answer: Answer, remote: &Remote) -> Result<Outcome, ReachError> {
 
 /// Why there is no greeting, though ssh goes on.
 fn no_answer(route: &Route, remote: &Remote, told: &watch::Receiver<Option<String>>) -> ReachError {
-    let host = shown(&remote.host);
+    let host = escape_for_terminal(&remote.host);
     if told.borrow().is_none() {
         return ReachError::Silent { host, waited: route.patience.max(LOGIN) };
     }
@@ -208,7 +211,7 @@ fn no_answer(route: &Route, remote: &Remote, told: &watch::Receiver<Option<Strin
 fn said(told: &watch::Receiver<Option<String>>) -> String {
     let line = told.borrow().clone().unwrap_or_default();
     let short: String = line.chars().take(SHOWN).collect();
-    shown(&short) + if short.len() < line.len() { "…" } else { "" }
+    escape_for_terminal(&short) + if short.len() < line.len() { "…" } else { "" }
 }
 
 /// Why the far side said nothing.
@@ -218,7 +221,7 @@ fn without_greeting(
     status: ExitStatus,
     told: &watch::Receiver<Option<String>>,
 ) -> ReachError {
-    let (host, program) = (shown(&remote.host), route.program());
+    let (host, program) = (escape_for_terminal(&remote.host), route.program());
     match status.code() {
         Some(NO_COMMAND) => ReachError::NoProgram { program, host },
         Some(NOT_EXECUTABLE) => ReachError::NotExecutable { program, host },

@@ -12,7 +12,7 @@ use noq::VarInt;
 use pcc_net::backoff::{Backoff, random};
 use pcc_net::dial::{DialError, Dialed, Dialer};
 use pcc_net::url::Peer;
-use pcc_net::{shown, why_lost};
+use pcc_net::{escape_for_terminal, why_lost};
 use pcc_quic::http3::{self, RequestStream, Requests};
 use pcc_quic::transport::{Windows, tune_send_window};
 use std::io;
@@ -272,7 +272,7 @@ async fn reason(mut stream: RequestStream) -> String {
     };
     let _ = timeout(GOODBYE, read).await;
     said.truncate(LONGEST_REASON);
-    shown(String::from_utf8_lossy(&said).trim()).to_string()
+    escape_for_terminal(String::from_utf8_lossy(&said).trim()).to_string()
 }
 
 impl Opened {

@@ -42,7 +42,8 @@ fn local(parts: &[&str]) -> Option<SocketAddr> {
 ///
 /// Errors: what is wrong, with an example.
 pub fn local_port(text: &str) -> Result<SocketAddr, String> {
-    let wrong = || format!("`{}` is no local port; write it like 1080 or 127.0.0.1:1080", pcc_net::shown(text));
+    let wrong =
+        || format!("`{}` is no local port; write it like 1080 or 127.0.0.1:1080", pcc_net::escape_for_terminal(text));
     local(&parts(text)).ok_or_else(wrong)
 }
 
@@ -51,7 +52,7 @@ impl FromStr for Forward {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            let text = pcc_net::shown(text);
+            let text = pcc_net::escape_for_terminal(text);
             format!(
                 "`{text}` is no forward; write it like 2222:host:22, 127.0.0.1:2222:host:22 or 8080:[2001:db8::1]:80"
             )

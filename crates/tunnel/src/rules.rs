@@ -169,7 +169,7 @@ impl FromStr for Rule {
         let wrong = || {
             format!(
                 "`{}` is no rule; write it like host:22, *.example.org:443, 10.0.0.0/8:*, [fd00::]/8:22 or *:443",
-                pcc_net::shown(text)
+                pcc_net::escape_for_terminal(text)
             )
         };
         let (hosts, port) = text.rsplit_once(':').ok_or_else(wrong)?;

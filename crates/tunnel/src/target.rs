@@ -47,8 +47,12 @@ impl FromStr for Target {
 
     /// From `host:22`, `10.0.0.5:22` or `[::1]:22`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("`{}` is no destination; write it like host:22, 10.0.0.5:22 or [::1]:22", pcc_net::shown(text));
+        let wrong = || {
+            format!(
+                "`{}` is no destination; write it like host:22, 10.0.0.5:22 or [::1]:22",
+                pcc_net::escape_for_terminal(text)
+            )
+        };
         let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
         let host = match host.strip_prefix('[') {
             Some(inside) => {

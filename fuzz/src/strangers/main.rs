@@ -76,9 +76,9 @@ pub mod rules;
 #[path = "../../../crates/net/src/scope.rs"]
 #[allow(dead_code, unused_imports)]
 pub mod scope;
-#[path = "../../../crates/net/src/shown.rs"]
+#[path = "../../../crates/net/src/escape_for_terminal.rs"]
 #[allow(dead_code, unused_imports)]
-pub mod shown;
+pub mod escape_for_terminal;
 #[path = "../../../crates/perf/src/side.rs"]
 #[allow(dead_code, unused_imports)]
 pub mod side;
@@ -109,7 +109,7 @@ use around::{
     MAX_HEADER_BYTES, attributes, choice, client, conditions, extended, far_error, get, owners, permissions, serve,
     socks, tls, waiting,
 };
-pub use shown::{shown, with_causes};
+pub use escape_for_terminal::{escape_for_terminal, with_causes};
 
 /// Reads bytes, and asserts what holds of anything that was read. Answers whether it was.
 type Parser = fn(&[u8]) -> bool;

@@ -11,7 +11,7 @@ mod traces;
 use crate::exit::misuse;
 use crate::whole_file::replace;
 use pcc_explain::{Explained, NoTrace};
-use pcc_net::shown;
+use pcc_net::escape_for_terminal;
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let Some((file, explained)) = most else {
         let (file, error) = others.first().map_or((&args.trace, "is empty"), |(file, error)| (file, error));
-        return Err(anyhow::anyhow!("{}: {error}", shown(&file.display().to_string())));
+        return Err(anyhow::anyhow!("{}: {error}", escape_for_terminal(&file.display().to_string())));
     };
     if let Some(page) = &args.output {
         replace(page, &pcc_explain::page::page(&name(&file), &explained))?;
@@ -96,5 +96,5 @@ fn read(file: &Path) -> Result<Explained, NoTrace> {
 /// As a terminal may show it.
 fn name(file: &Path) -> String {
     let name = file.file_name().unwrap_or(file.as_os_str());
-    shown(&name.to_string_lossy())
+    escape_for_terminal(&name.to_string_lossy())
 }

@@ -11,7 +11,7 @@ const MOST: usize = 1000;
 ///
 /// Errors: there is no such file, or the directory has no trace or too many.
 pub(super) fn of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let told = || pcc_net::shown(&path.display().to_string());
+    let told = || pcc_net::escape_for_terminal(&path.display().to_string());
     let kind = path.metadata().with_context(|| format!("could not read {}", told()))?;
     if !kind.is_dir() {
         return Ok(vec![path.to_owned()]);

@@ -1,7 +1,7 @@
 //! Results for people.
 
 use pcc::units::{Bytes, Rate};
-use pcc_net::shown;
+use pcc_net::escape_for_terminal;
 use pcc_perf::client::{Interval, Outcome};
 use pcc_perf::compare::Comparison;
 use pcc_perf::cpu::Cpu;
@@ -139,7 +139,7 @@ pub(super) fn summary(run: &Run) -> String {
     }
     let _ = writeln!(text, "  CPU {}", cpu(outcome));
     if let Some(reason) = &outcome.cut_short {
-        let _ = writeln!(text, "  cut short: {}", shown(&reason.told()));
+        let _ = writeln!(text, "  cut short: {}", escape_for_terminal(&reason.told()));
     }
     text
 }

@@ -35,7 +35,7 @@ const fn name(way: Way) -> &'static str {
 pub(super) fn heading(host: &str, time: Duration, recorded: &Recorded) -> String {
     let mut text = format!(
         "The path to {}, by `pcc record -t {}` at {}.\n",
-        pcc_net::shown(host),
+        pcc_net::escape_for_terminal(host),
         time.as_secs_f64(),
         humantime::format_rfc3339_seconds(std::time::SystemTime::now())
     );
@@ -51,7 +51,7 @@ pub(super) fn page(recorded: &Recorded, found: &Found, file: Option<&Path>) -> S
     let mut text = figures(recorded);
     match file {
         Some(file) => {
-            let file = pcc_net::shown(&file.display().to_string());
+            let file = pcc_net::escape_for_terminal(&file.display().to_string());
             let _ = write!(
                 text,
                 "\nwritten to {file}; replay it with\n  pcc shell @{file}\n  pcc-lab sim @{file} --flows 'pcc cubic'\n"

@@ -2,8 +2,8 @@
 
 use crate::command_line::quote;
 use pcc_files::serve::Server;
+use pcc_net::escape_for_terminal;
 use pcc_net::scope;
-use pcc_net::shown;
 use pcc_net::tls::Fingerprint;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -75,7 +75,7 @@ impl Announcer<'_> {
 
     fn tell_people(&self, out: &mut impl Write, urls: &[String], http: Option<&[String]>) -> io::Result<()> {
         let what = self.dir.map_or("tunnels".into(), Path::to_string_lossy);
-        writeln!(out, "Serving {} over HTTP/3 at", shown(&what))?;
+        writeln!(out, "Serving {} over HTTP/3 at", escape_for_terminal(&what))?;
         urls.iter().try_for_each(|url| writeln!(out, "  {url}"))?;
         if let Some(http) = http {
             writeln!(out, "and for browsers and curl, read-only, at")?;
@@ -122,7 +122,7 @@ impl Source<'_> {
             Self::File(file) => {
                 format!(
                     "{verb} with the following; TOKEN is the first line of {}\n  {variable}=TOKEN",
-                    shown(&file.to_string_lossy())
+                    escape_for_terminal(&file.to_string_lossy())
                 )
             }
             Self::Variable => {

@@ -9,11 +9,11 @@
 //! | `content` | which bytes of a file an answer has |
 //! | `listing` | what a server says is in a directory |
 //! | `names` | which names are safe |
-//! | `abreast` | how many files of a directory are under way at a time |
+//! | `concurrency` | how many files of a directory are under way at a time |
 //! | `watch` | what is told of a transfer meanwhile |
 //! | `crossing` | what the path was |
 
-pub(crate) mod abreast;
+pub(crate) mod concurrency;
 mod content;
 pub(crate) mod crossing;
 pub(crate) mod dialer;

@@ -2,8 +2,8 @@
 
 use crate::filename::{self, LONGEST};
 use pcc_net::alias::CopyName;
+use pcc_net::escape_for_terminal;
 use pcc_net::percent;
-use pcc_net::shown;
 use pcc_net::url::Url;
 use std::path::{Path, PathBuf};
 
@@ -59,7 +59,7 @@ pub(crate) fn check(name: &str) -> Result<&str, BadName> {
 /// Text that a server sent, as it may be shown, and no longer than a name.
 pub(crate) fn brief(text: &str) -> String {
     let short: String = text.chars().take(LONGEST).collect();
-    shown(&short) + if short.len() < text.len() { "…" } else { "" }
+    escape_for_terminal(&short) + if short.len() < text.len() { "…" } else { "" }
 }
 
 /// Whether the URL asks for a directory.

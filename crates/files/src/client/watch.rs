@@ -40,7 +40,7 @@ pub trait Watch: Send + Sync {
     /// A file of a directory is complete; the listing may have had another size.
     fn complete(&self, _listed: Option<u64>, _bytes: u64) {}
     /// If the command is interrupted, what of this file has arrived is lost.
-    fn fleeting(&self) {}
+    fn transient(&self) {}
     /// This number of bytes arrived since the last report.
     fn moved(&self, bytes: u64);
     /// The disk kept the network waiting.

@@ -1,6 +1,6 @@
 //! Whether a file is here already, byte for byte, so that nothing needs to come.
 
-use super::plain;
+use super::nofollow;
 use crate::attributes::Attributes;
 use crate::blocking::{Wanted, off_thread, while_wanted};
 use crate::choice::Look;
@@ -36,13 +36,13 @@ pub(super) async fn look(
     };
     let there = source.keeps().of(there, false).givable();
     let here = Attributes::of(&tokio::fs::symlink_metadata(path).await?);
-    let extended = extended::opened(source.keeps().extended(), || plain::to_describe(path))?;
+    let extended = extended::opened(source.keeps().extended(), || nofollow::to_describe(path))?;
     if !there.agree_with(&Attributes { extended, ..here }) {
         if dry_run {
             return Ok(Look::Due(Some(0)));
         }
         let kept = path.to_owned();
-        off_thread(move || Ok(there.give(&plain::to_describe(&kept)?, &kept)?))
+        off_thread(move || Ok(there.give(&nofollow::to_describe(&kept)?, &kept)?))
             .await
             .with_context(|| format!("could not set time and permissions of {}", path.display()))?;
     }

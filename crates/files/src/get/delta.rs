@@ -1,6 +1,6 @@
 //! A file of which an older version has the name: only what that one lacks comes.
 
-use super::plain;
+use super::nofollow;
 use super::store::Target;
 use crate::blocking::while_wanted;
 use crate::client::request::{self, Answer, Lacking, Version};
@@ -168,7 +168,7 @@ impl Elder {
 
 /// Opens it, with the mean length of its chunks. Blocks.
 fn open(path: &Path) -> anyhow::Result<(File, usize)> {
-    let file = plain::open(path, OpenOptions::new().read(true))?;
+    let file = nofollow::open(path, OpenOptions::new().read(true))?;
     let size = file.metadata()?.len();
     ensure!(size >= LEAST, "it is small");
     Ok((File::from_std(file), average_for(size).context("it is too large")?))

@@ -5,7 +5,7 @@
 //! ever appended, so writing costs nothing however large the file is, and a line that a crash tore is simply not there.
 //! Nothing in it is believed: every mark is checked against the file before it counts.
 
-use super::plain::{self, Claimed};
+use super::nofollow::{self, Claimed};
 use crate::client::names;
 use crate::client::request::Version;
 use pcc_net::url::Url;
@@ -76,7 +76,7 @@ mod hexadecimal {
 /// one. Marks beyond the file are of no use, so that all of them take 10 MB for each terabyte that is here, whatever the
 /// journal's size. `None` if there is none, or one that is not ours.
 pub(crate) fn read(path: &Path, length: u64) -> std::io::Result<Option<(Header, Vec<Mark>)>> {
-    match plain::claim(path, OpenOptions::new().read(true))? {
+    match nofollow::open_ours(path, OpenOptions::new().read(true))? {
         Claimed::Ours(file) => parse(BufReader::new(file), length),
         Claimed::Others | Claimed::Nothing => Ok(None),
     }
@@ -123,7 +123,7 @@ impl Writer {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut file = plain::open(&unwritten, OpenOptions::new().append(true).create_new(true))?;
+        let mut file = nofollow::open(&unwritten, OpenOptions::new().append(true).create_new(true))?;
         file.write_all(&text)?;
         std::fs::rename(&unwritten, path)?;
         Ok(Self(file))

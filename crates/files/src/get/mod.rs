@@ -12,17 +12,17 @@
 //! | `journal` | what is known of it |
 //! | `plain` | how files are opened |
 //! | `place_error` | why a download cannot go where it should |
-//! | `surplus` | what is here and not there |
+//! | `extraneous` | what is here and not there |
 
 mod already;
-mod claim;
 mod delta;
+mod extraneous;
 mod journal;
 mod linking;
+mod nofollow;
+mod partial;
 mod place_error;
-mod plain;
 mod store;
-mod surplus;
 mod transfer;
 mod tree;
 

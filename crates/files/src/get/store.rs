@@ -4,8 +4,8 @@ mod left;
 
 pub(super) use left::{Left, left};
 
-use super::claim;
 use super::journal::{self, BLOCK, Header, Mark};
+use super::partial;
 use super::place_error::PlaceError;
 use crate::attributes::Attributes;
 use crate::choice::Backup;
@@ -97,7 +97,7 @@ impl Store {
             Target::Stdout => Out::Stdout,
             Target::File(target) => {
                 let (path, journal) = names::part_and_journal(target);
-                let claim::Partial { path, file, is_lasting } = claim::make(&path)?;
+                let partial::Partial { path, file, is_lasting } = partial::make(&path)?;
                 // A private file is private as soon as there is something in it.
                 permissions(&attributes, target).protect(&file);
                 file.set_len(0).with_context(|| cannot_write(&path, false))?;

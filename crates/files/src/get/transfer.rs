@@ -573,7 +573,7 @@ impl Arriving<'_, '_> {
             let file = if let Target::File(path) = self.target { Some(path.as_path()) } else { None };
             self.source.watch().started(Started { url: &self.url.short(), file, size, resumed_from: self.at });
             if !self.is_resumable() {
-                self.source.watch().fleeting();
+                self.source.watch().transient();
             }
             self.told = true;
         }

@@ -12,15 +12,15 @@ mod directory;
 mod links;
 
 use super::already;
+use super::extraneous::{self, Extraneous};
 use super::linking::{First, Linking, Outcome};
-use super::plain;
+use super::nofollow;
 use super::store::Target;
-use super::surplus::{self, Surplus};
 use super::transfer::arrive;
 use crate::attributes::Attributes;
 use crate::blocking::off_thread;
 use crate::choice::{Choice, Look, Step};
-use crate::client::abreast::Abreast;
+use crate::client::concurrency::Concurrency;
 use crate::client::listing::{self, Bounds, Entry, Kind, Listing, MOST_ENTRIES};
 use crate::client::names::{self, brief};
 use crate::client::source::{Source, is_lost};
@@ -104,29 +104,29 @@ pub(super) async fn fetch_tree(
     choice: &Choice,
     each: Each<'_>,
 ) -> anyhow::Result<Tally> {
-    let (mut tree, mut surplus, begun) = (Tally::default(), Surplus::default(), Instant::now());
+    let (mut tree, mut extraneous, begun) = (Tally::default(), Extraneous::default(), Instant::now());
     let walk = &Walk::new(source, into, choice);
     // The last one first: depth before breadth, so that less waits.
     let mut waiting = vec![Job::List(Directory::new(url.clone(), into.to_owned(), 0))];
-    let (mut under_way, mut abreast) = (FuturesUnordered::new(), Abreast::default());
+    let (mut under_way, mut concurrency) = (FuturesUnordered::new(), Concurrency::default());
     // Directories whose listing has not come.
     let mut unlisted = 1;
     loop {
-        while abreast.has_room()
+        while concurrency.has_room()
             && let Some(job) = waiting.pop()
         {
             let size = job.size();
-            abreast.begin(size);
+            concurrency.begin(size);
             under_way.push(job.carry_out(walk).map(move |done| (size, done)));
         }
         let next = under_way.next().await.map(|(size, done)| {
-            abreast.end(size);
+            concurrency.end(size);
             done
         });
         let is_listing = matches!(next, Some(Done::Listed(..)));
         let further = match next {
-            Some(done) => Some(walk.take(done, &mut tree, &mut surplus, each)?),
-            None => walk.last(&mut tree, &mut surplus, each)?,
+            Some(done) => Some(walk.take(done, &mut tree, &mut extraneous, each)?),
+            None => walk.last(&mut tree, &mut extraneous, each)?,
         };
         let Some(further) = further else { return Ok(Tally { seconds: begun.elapsed().as_secs_f64(), ..tree }) };
         unlisted += further.iter().filter(|job| matches!(job, Job::List(_))).count();
@@ -196,15 +196,21 @@ impl<'a> Walk<'a> {
     }
 
     /// Counts what is done, and tells of it. The jobs that follow from it.
-    fn take(&self, done: Done, tree: &mut Tally, surplus: &mut Surplus, each: Each<'_>) -> anyhow::Result<Vec<Job>> {
+    fn take(
+        &self,
+        done: Done,
+        tree: &mut Tally,
+        extraneous: &mut Extraneous,
+        each: Each<'_>,
+    ) -> anyhow::Result<Vec<Job>> {
         match done {
-            Done::Listed(directory, Ok(listing)) => return self.unfold(directory, listing, tree, surplus),
+            Done::Listed(directory, Ok(listing)) => return self.unfold(directory, listing, tree, extraneous),
             // Without the top there is nothing.
             Done::Listed(directory, Err(error)) if directory.depth > 0 && concerns_one(&error) => {
                 tree.fail(self.source, &directory.path, 1, &error);
             }
             Done::Fetched(wanted, Ok(look)) => self.fetched(&wanted, &look, tree, each),
-            Done::Fetched(wanted, Err(why)) if self.may_clear(&why, &wanted.path(), wanted.replaces, surplus) => {
+            Done::Fetched(wanted, Err(why)) if self.may_clear(&why, &wanted.path(), wanted.replaces, extraneous) => {
                 let path = wanted.path();
                 self.held.borrow_mut().push(Held { job: Job::Fetch(wanted), path, entries: 1, why });
             }
@@ -214,7 +220,7 @@ impl<'a> Walk<'a> {
             }
             Done::Linked(directory, Ok(outcomes)) => {
                 self.tell_removed(tree, each);
-                self.linked(&directory, outcomes, tree, surplus, each)?;
+                self.linked(&directory, outcomes, tree, extraneous, each)?;
             }
             Done::Linked(directory, Err(error)) if concerns_one(&error) => {
                 self.tell_removed(tree, each);
@@ -247,12 +253,12 @@ impl<'a> Walk<'a> {
 
     /// The jobs that waited until nothing else was left: further names of files, then entries in whose way something was.
     /// `None` once all is done.
-    fn last(&self, tree: &mut Tally, surplus: &mut Surplus, each: Each<'_>) -> anyhow::Result<Option<Vec<Job>>> {
+    fn last(&self, tree: &mut Tally, extraneous: &mut Extraneous, each: Each<'_>) -> anyhow::Result<Option<Vec<Job>>> {
         if !self.twins.borrow().is_empty() {
             return Ok(Some(self.twins.take().into_iter().map(Job::Link).collect()));
         }
         let held = self.held.take();
-        if self.choice.delete && self.delete(&core::mem::take(surplus), tree, each)? {
+        if self.choice.delete && self.delete(&core::mem::take(extraneous), tree, each)? {
             if !held.is_empty() {
                 return Ok(Some(held.into_iter().map(|held| held.job.cleared()).collect()));
             }
@@ -271,7 +277,7 @@ impl<'a> Walk<'a> {
         directory: Directory,
         mut listing: Listing,
         tree: &mut Tally,
-        surplus: &mut Surplus,
+        extraneous: &mut Extraneous,
     ) -> anyhow::Result<Vec<Job>> {
         let below = directory.path.strip_prefix(self.into).unwrap_or(&directory.path).to_owned();
         self.saw(&below, &listing.entries);
@@ -284,7 +290,7 @@ impl<'a> Walk<'a> {
             return Err(anyhow!("nothing in {} is called like `{}`", directory.url.short(), names.pattern()));
         }
         if let Err(error) = self.prepare(&directory, &listing, is_empty) {
-            return self.unprepared(directory, &listing, error, tree, surplus).map(|()| Vec::new());
+            return self.unprepared(directory, &listing, error, tree, extraneous).map(|()| Vec::new());
         }
         self.count_unnamed(&directory, &listing, tree);
         if self.source.keeps().attributes() && (directory.depth > 0 || self.choice.only.is_none()) {
@@ -298,7 +304,7 @@ impl<'a> Walk<'a> {
         let is_untouched = self.choice.dry_run && directory.is_cleared;
         let deletes = self.choice.delete && self.choice.listed.is_none();
         if deletes && !is_untouched && (directory.depth > 0 || self.choice.only.is_none()) {
-            surplus.look(self.into, &below, &names, &self.choice.excluded)?;
+            extraneous.look(self.into, &below, &names, &self.choice.excluded)?;
         }
         Ok(jobs)
     }
@@ -361,13 +367,13 @@ impl<'a> Walk<'a> {
         listing: &Listing,
         error: anyhow::Error,
         tree: &mut Tally,
-        surplus: &mut Surplus,
+        extraneous: &mut Extraneous,
     ) -> anyhow::Result<()> {
         if directory.depth == 0 || disk::concerns_all(&error) {
             return Err(error);
         }
         let (path, entries) = (directory.path.clone(), (listing.entries.len() as u64).max(1));
-        let may_clear = self.may_clear(&error, &path, directory.is_cleared, surplus);
+        let may_clear = self.may_clear(&error, &path, directory.is_cleared, extraneous);
         let why = left_out(&directory, "everything".to_owned(), format!("{error:#}"));
         if may_clear {
             self.held.borrow_mut().push(Held { job: Job::List(directory), path, entries, why });
@@ -419,7 +425,7 @@ impl<'a> Walk<'a> {
             return;
         }
         for (path, attributes) in self.described.take().iter().rev().filter(|(path, _)| path.is_dir()) {
-            let described = plain::to_describe(path).and_then(|dir| attributes.give(&dir, path));
+            let described = nofollow::to_describe(path).and_then(|dir| attributes.give(&dir, path));
             if let Err(error) =
                 described.with_context(|| format!("could not set time and permissions of {}", path.display()))
             {
@@ -430,18 +436,18 @@ impl<'a> Walk<'a> {
 
     /// Whether what is in the way of an entry, as `why` says, goes once all else is here; then it is noted as surplus.
     /// Whatever is in the way even then, `is_cleared`, stays.
-    fn may_clear(&self, why: &anyhow::Error, path: &Path, is_cleared: bool, surplus: &mut Surplus) -> bool {
+    fn may_clear(&self, why: &anyhow::Error, path: &Path, is_cleared: bool, extraneous: &mut Extraneous) -> bool {
         let Some(InTheWay { path: blocked, .. }) = why.downcast_ref() else { return false };
         let below = path.strip_prefix(self.into).unwrap_or(path);
         let is_directory = path.symlink_metadata().is_ok_and(|found| found.is_dir());
         let may = self.choice.delete && !is_cleared && blocked == path;
-        may && surplus.replace(below, is_directory, &self.choice.excluded)
+        may && extraneous.replace(below, is_directory, &self.choice.excluded)
     }
 
     /// Deletes what only this side has, if everything there is known and it is no more than may go; answers whether it did.
-    fn delete(&self, surplus: &Surplus, tree: &mut Tally, each: Each<'_>) -> anyhow::Result<bool> {
+    fn delete(&self, extraneous: &Extraneous, tree: &mut Tally, each: Each<'_>) -> anyhow::Result<bool> {
         if tree.failed > 0 {
-            if !surplus.is_empty() {
+            if !extraneous.is_empty() {
                 self.source.watch().note("nothing was deleted, since entries are missing");
             }
             return Ok(false);
@@ -449,7 +455,7 @@ impl<'a> Walk<'a> {
         let Choice { excluded, dry_run, .. } = self.choice;
         if self.choice.max_delete.is_some() {
             let mut count = 0;
-            surplus.tell(self.into, excluded, &mut |_| count += 1)?;
+            extraneous.tell(self.into, excluded, &mut |_| count += 1)?;
             if self.choice.spares(count) {
                 tree.spared = count;
                 return Ok(false);
@@ -459,8 +465,11 @@ impl<'a> Walk<'a> {
             tree.deleted += 1;
             each(Step::Deleted(&self.into.join(path)));
         };
-        let done =
-            if *dry_run { surplus.tell(self.into, excluded, told) } else { surplus.delete(self.into, excluded, told) };
+        let done = if *dry_run {
+            extraneous.tell(self.into, excluded, told)
+        } else {
+            extraneous.delete(self.into, excluded, told)
+        };
         done.map(|()| true)
     }
 
@@ -486,7 +495,7 @@ impl<'a> Walk<'a> {
         let below = path.strip_prefix(self.into).unwrap_or(path).to_owned();
         let (removed, outcome) = off_thread(move || {
             let mut removed = Vec::new();
-            let outcome = surplus::make_way(&top, &below, &excluded, &mut |path| removed.push(path.to_owned()));
+            let outcome = extraneous::make_way(&top, &below, &excluded, &mut |path| removed.push(path.to_owned()));
             Ok((removed, outcome))
         })
         .await?;

@@ -1,7 +1,7 @@
 //! The limit of a transfer, as far as this side can see it.
 
 use super::{LOOKS_OF_RATE, Progress};
-use crate::client::abreast::SIDE_BY_SIDE;
+use crate::client::concurrency::SIDE_BY_SIDE;
 use crate::client::source::Source;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;

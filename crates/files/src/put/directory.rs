@@ -2,16 +2,16 @@
 
 use super::content::Content;
 use super::exchange::InTheWay;
+use super::extraneous::{Extraneous, Place};
 use super::features;
 use super::link;
 use super::look::{is_spared, look};
-use super::surplus::{Place, Surplus};
 use super::target::Target;
 use super::tree;
 use super::upload;
 use crate::attributes::Attributes;
 use crate::choice::{Choice, Look, Step};
-use crate::client::abreast::Abreast;
+use crate::client::concurrency::Concurrency;
 use crate::client::source::Source;
 use crate::extended::{self, Kinds};
 use crate::failure::{Failure, failure_of};
@@ -197,18 +197,18 @@ impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
         sent: &mut Tally,
         missing: &mut Missing<'a>,
     ) -> anyhow::Result<()> {
-        let (mut waiting, mut under_way, mut abreast) =
-            (files.into_iter(), FuturesUnordered::new(), Abreast::default());
+        let (mut waiting, mut under_way, mut concurrency) =
+            (files.into_iter(), FuturesUnordered::new(), Concurrency::default());
         loop {
-            while abreast.has_room()
+            while concurrency.has_room()
                 && let Some(file) = waiting.next()
             {
-                abreast.begin(file.size);
+                concurrency.begin(file.size);
                 let is_new = file.path.parent().is_some_and(|dir| new.contains(dir));
                 under_way.push(async move { (file, self.send_file(file, is_new).await) });
             }
             let Some((file, outcome)) = under_way.next().await else { return Ok(()) };
-            abreast.end(file.size);
+            concurrency.end(file.size);
             match outcome {
                 Ok((Sent::Link(changes), to)) => {
                     sent.links += 1;
@@ -268,15 +268,18 @@ impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
     async fn delete(&self, tree: &tree::Tree, sent: &mut Tally) -> anyhow::Result<bool> {
         let Choice { excluded, dry_run, .. } = self.choice;
         let place: Place<'_> = &|path: &Path| (self.to)(path, false);
-        let surplus = Surplus::find(self.source, tree, excluded, *dry_run, place).await?;
+        let extraneous = Extraneous::find(self.source, tree, excluded, *dry_run, place).await?;
         let told = |url: &Url| (self.each)(Step::Deleted(url));
-        let count = surplus.count();
+        let count = extraneous.count();
         if self.choice.spares(count) {
             sent.spared = count;
             return Ok(false);
         }
-        sent.deleted =
-            if *dry_run { surplus.tell(place, &told)? } else { surplus.delete(self.source, place, &told).await? };
+        sent.deleted = if *dry_run {
+            extraneous.tell(place, &told)?
+        } else {
+            extraneous.delete(self.source, place, &told).await?
+        };
         Ok(true)
     }
 

@@ -11,7 +11,7 @@ use bytes::{Buf, Bytes};
 use core::time::Duration;
 use h3::error::{Code, StreamError};
 use http::{Request, Response, StatusCode, request};
-use pcc_net::shown;
+use pcc_net::escape_for_terminal;
 use pcc_quic::http3::RequestStream;
 
 /// Of a refusal's text so much is shown, and so long it is waited for: its status is known already.
@@ -200,7 +200,7 @@ impl<'a> Exchange<'a> {
         })
         .await; // what has come until then will do
         self.stream.stop_sending(Code::H3_NO_ERROR);
-        let text = shown(String::from_utf8_lossy(&text).trim());
+        let text = escape_for_terminal(String::from_utf8_lossy(&text).trim());
         if text.is_empty() { "it gives no reason".to_owned() } else { text }
     }
 }

@@ -12,7 +12,7 @@
 //! | `delta` | what of it the server has already, in an older version |
 //! | `once` | what is special about standard input, and files like it: they cannot be read twice |
 //! | `directory` | how a whole directory gets there |
-//! | `surplus` | what is there and not here |
+//! | `extraneous` | what is there and not here |
 //! | `link` | what has no content of its own |
 //! | `tree` | what a directory holds |
 
@@ -20,12 +20,12 @@ mod content;
 mod delta;
 mod directory;
 mod exchange;
+mod extraneous;
 mod features;
 mod link;
 mod look;
 mod once;
 mod progress;
-mod surplus;
 mod target;
 mod tree;
 mod upload;

@@ -178,7 +178,7 @@ impl<'a> One<'a> {
             let (url, file, size) = (self.target.url.short(), self.content.path(), self.content.size());
             self.source.watch().started(Started { url: &url, file, size, resumed_from: at });
             if self.content.path().is_none() {
-                self.source.watch().fleeting();
+                self.source.watch().transient();
             }
         }
     }
@@ -267,7 +267,7 @@ impl<'a> One<'a> {
     /// Has the server remove what it has of a file that is another one now: nobody could ever go on with it.
     async fn withdraw(&mut self, session: &Arc<Session>) -> Result<(), Trouble> {
         let There::Part(at) = self.there(session).await? else { return Ok(()) };
-        let request = fleeting(self.part(at, false)?, Duration::ZERO);
+        let request = transient(self.part(at, false)?, Duration::ZERO);
         let request = request.body(()).context("could not form the request")?;
         let patience = &mut self.progress.patience;
         Exchange::open(patience, session, self.target, request).await?.finish(patience).await?;
@@ -283,7 +283,7 @@ impl<'a> One<'a> {
         let builder = self.described(builder);
         let builder = if self.source.keeps().sparse { builder.header(wire::UPLOAD_SPARSE, "?1") } else { builder };
         let builder = self.target.with_backup(builder);
-        Ok(if self.content.outlives_us() { builder } else { fleeting(builder, self.source.give_up()) })
+        Ok(if self.content.outlives_us() { builder } else { transient(builder, self.source.give_up()) })
     }
 
     /// Sends the bytes from `at` to the end, of the whole file with its `digest` if that is given; returns where the end is,
@@ -480,7 +480,7 @@ impl Frames {
 }
 
 /// The same part of a file that is of no use once nobody has come back with more for so long.
-fn fleeting(part: request::Builder, patience: Duration) -> request::Builder {
+fn transient(part: request::Builder, patience: Duration) -> request::Builder {
     part.header(wire::UPLOAD_KEEP, "?0").header(wire::UPLOAD_PATIENCE, patience.as_secs())
 }
 

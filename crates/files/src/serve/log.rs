@@ -8,7 +8,7 @@ mod combined;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use pcc::units::Bytes;
-use pcc_net::shown;
+use pcc_net::escape_for_terminal;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -187,9 +187,9 @@ fn for_people(event: &Event<'_>) -> String {
             format!(
                 "{} {} {} {status} {size} in {seconds:.1} s{}",
                 peer.ip(),
-                shown(method),
-                shown(path),
-                shown(&error)
+                escape_for_terminal(method),
+                escape_for_terminal(path),
+                escape_for_terminal(&error)
             )
         }
         Event::Unsaid { requests } => format!("and {requests} more requests"),

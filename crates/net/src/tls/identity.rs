@@ -1,7 +1,7 @@
 //! A server's certificate and key: given, or made once and kept.
 
 use super::{Fingerprint, IdentityError, TlsError, provider, validity};
-use crate::shown::with_causes;
+use crate::escape_for_terminal::with_causes;
 use crate::user_dirs::{self, HOME};
 use rustls::sign::CertifiedKey;
 use rustls_pki_types::pem::PemObject;

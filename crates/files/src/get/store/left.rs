@@ -1,7 +1,7 @@
 //! The rest of an earlier run, and its good part.
 
-use super::super::claim;
 use super::super::journal::{self, Header, Mark};
+use super::super::partial;
 use super::{Journal, Out, Part, Store, Target, cannot_write};
 use crate::blocking::Wanted;
 use crate::client::names;
@@ -35,7 +35,7 @@ pub(in crate::get) struct Checked {
 pub(in crate::get) fn left(target: &Target) -> anyhow::Result<Option<Left>> {
     let Target::File(target) = target else { return Ok(None) };
     let (part, journal) = names::part_and_journal(target);
-    let Some(file) = claim::existing(&part)? else { return Ok(None) };
+    let Some(file) = partial::existing(&part)? else { return Ok(None) };
     let length = file.metadata().with_context(|| format!("could not read {}", part.display()))?.len();
     let journal = journal::read(&journal, length).with_context(|| format!("could not read {}", journal.display()))?;
     Ok(Some(Left { file, journal }))

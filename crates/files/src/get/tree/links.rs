@@ -1,7 +1,7 @@
 //! Links and further names, as the entries of directories.
 
+use super::super::extraneous::Extraneous;
 use super::super::linking::{self, First, Linking, What};
-use super::super::surplus::Surplus;
 use super::directory::{Directory, InTheWay};
 use super::{Each, Held, Job, Walk, concerns_one};
 use crate::attributes::Attributes;
@@ -69,7 +69,7 @@ impl Walk<'_> {
         directory: &Arc<Directory>,
         outcomes: Vec<(Linking, linking::Outcome)>,
         tree: &mut Tally,
-        surplus: &mut Surplus,
+        extraneous: &mut Extraneous,
         each: Each<'_>,
     ) -> anyhow::Result<()> {
         for (linking, outcome) in outcomes {
@@ -85,7 +85,7 @@ impl Walk<'_> {
                 Err(linking::Refused::InTheWay) => {
                     let why = InTheWay { path: path.clone(), is: "a directory" }.into();
                     let job = Job::Link(Links::new(directory, vec![linking]));
-                    if self.may_clear(&why, &path, false, surplus) {
+                    if self.may_clear(&why, &path, false, extraneous) {
                         self.held.borrow_mut().push(Held { job, path, entries: 1, why });
                     } else {
                         tree.fail(self.source, &path, 1, &why);

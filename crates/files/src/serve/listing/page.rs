@@ -6,7 +6,7 @@ use bytes::BufMut;
 use cap_std::fs::ReadDir;
 use core::time::Duration;
 use pcc::units::Bytes;
-use pcc_net::{percent, shown};
+use pcc_net::{escape_for_terminal, percent};
 use std::io;
 use std::time::UNIX_EPOCH;
 use std::vec::IntoIter;
@@ -107,5 +107,5 @@ fn date(seconds: i64) -> String {
 
 /// A name as text or in an attribute. Characters that no page shows, or that turn the direction of reading, are spelled out.
 fn escape(text: &str) -> String {
-    pcc_report::escape::escape(&shown(text))
+    pcc_report::escape::escape(&escape_for_terminal(text))
 }

@@ -9,7 +9,7 @@
 //! | `condition` | what a request demands of what it changes |
 //! | `unfinished` | how many there may be |
 //! | `refused` | why one is refused |
-//! | `fleeting` | what becomes of an upload that nobody comes back for |
+//! | `transient` | what becomes of an upload that nobody comes back for |
 //! | `link` | how links are made, and further names of files |
 //! | `delete` | what a client may delete, and how |
 //! | `finished` | which uploads are done |
@@ -18,13 +18,13 @@
 mod condition;
 mod delete;
 mod finished;
-mod fleeting;
 mod link;
 mod part;
 mod partial;
 mod receive;
 mod refused;
 mod slots;
+mod transient_upload;
 mod unfinished;
 pub(super) mod uploads;
 

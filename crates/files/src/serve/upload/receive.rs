@@ -1,11 +1,11 @@
 //! Takes the body of an upload, and completes the file.
 
 use super::condition::Condition;
-use super::fleeting::Fleeting;
 use super::part::{Keep, Part};
 use super::partial::{self, FinishError, Partial};
 use super::refused::Refused;
 use super::slots::Claim;
+use super::transient_upload::TransientUpload;
 use super::{SUPERSEDED, Uploads, blocking, offset_fields, refuse, refuse_disk, whole_fields};
 use crate::attributes::Attributes;
 use crate::choice::Backup;
@@ -51,16 +51,16 @@ pub(super) async fn receive(
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
     let number = claim.number();
-    let fleeting = match part.keep {
+    let transient = match part.keep {
         Keep::WhileTheClientIsThere(patience) => {
             let (root, slots, path) = (service.root.clone(), uploads.slots.clone(), path.clone());
-            Some(Fleeting { root, slots, path, id: part.id.clone(), patience })
+            Some(TransientUpload { root, slots, path, id: part.id.clone(), patience })
         }
         Keep::Always | Keep::Never => None,
     };
     let received = take(service, uploads, path, part, condition, claim, stream).await;
-    if let Some(fleeting) = fleeting {
-        tokio::spawn(fleeting.forget(number));
+    if let Some(transient) = transient {
+        tokio::spawn(transient.forget(number));
     }
     received
 }

@@ -1,8 +1,8 @@
 //! A partial file that is this process's alone for as long as it is open: two downloads into one file would spoil each
 //! other's. Its name can be foreseen, so whatever others put there is none.
 
+use super::nofollow::{self, Claimed};
 use super::place_error::PlaceError;
-use super::plain::{self, Claimed};
 use crate::client::names::PART;
 use anyhow::{Context, bail};
 use same_file::Handle;
@@ -27,11 +27,11 @@ pub(super) struct Partial {
 pub(super) fn make(part: &Path) -> anyhow::Result<Partial> {
     let cannot = || PlaceError::File(part.to_owned());
     for _ in 0..OWNERS {
-        let opened = match plain::claim(part, OpenOptions::new().read(true).write(true)).with_context(cannot)? {
+        let opened = match nofollow::open_ours(part, OpenOptions::new().read(true).write(true)).with_context(cannot)? {
             Claimed::Ours(file) => Ok(file),
             Claimed::Others if give_way(part) => continue,
             Claimed::Others => return elsewhere(part).with_context(cannot),
-            Claimed::Nothing => plain::open(part, OpenOptions::new().read(true).write(true).create_new(true)),
+            Claimed::Nothing => nofollow::open(part, OpenOptions::new().read(true).write(true).create_new(true)),
         };
         match opened {
             Ok(file) if take(&file, part)? => return Ok(Partial { path: part.to_owned(), file, is_lasting: true }),
@@ -47,7 +47,7 @@ pub(super) fn make(part: &Path) -> anyhow::Result<Partial> {
 pub(super) fn existing(part: &Path) -> anyhow::Result<Option<File>> {
     let cannot = || PlaceError::File(part.to_owned());
     for _ in 0..OWNERS {
-        match plain::claim(part, OpenOptions::new().read(true).write(true)).with_context(cannot)? {
+        match nofollow::open_ours(part, OpenOptions::new().read(true).write(true)).with_context(cannot)? {
             Claimed::Ours(file) if take(&file, part)? => return Ok(Some(file)),
             Claimed::Ours(_) => {}
             Claimed::Others | Claimed::Nothing => return Ok(None),
@@ -59,7 +59,7 @@ pub(super) fn existing(part: &Path) -> anyhow::Result<Option<File>> {
 /// Removes the name that others gave something of theirs, unless a download of theirs goes there; answers whether it is gone.
 fn give_way(part: &Path) -> bool {
     let locked = |file: File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-    let is_busy = plain::open(part, OpenOptions::new().read(true)).is_ok_and(locked);
+    let is_busy = nofollow::open(part, OpenOptions::new().read(true)).is_ok_and(locked);
     !is_busy && std::fs::remove_file(part).is_ok()
 }
 
@@ -86,7 +86,7 @@ fn take(file: &File, part: &Path) -> anyhow::Result<bool> {
 
 /// Whether `file` is what the name `path` leads to.
 fn is_still(file: &File, path: &Path) -> Result<bool> {
-    match plain::open(path, OpenOptions::new().read(true)) {
+    match nofollow::open(path, OpenOptions::new().read(true)) {
         Ok(found) => Ok(Handle::from_file(found)? == Handle::from_file(file.try_clone()?)?),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
@@ -112,7 +112,7 @@ mod tests {
         ];
         for end in ends {
             let first = make(&part).unwrap().file;
-            let late = plain::open(&part, OpenOptions::new().read(true).write(true)).unwrap();
+            let late = nofollow::open(&part, OpenOptions::new().read(true).write(true)).unwrap();
             assert!(take(&late, &part).is_err(), "the first has it");
             end(&part, &target);
             drop(first);

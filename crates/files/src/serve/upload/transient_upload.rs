@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// An upload that is of no use without its client.
 #[derive(Debug)]
-pub(super) struct Fleeting {
+pub(super) struct TransientUpload {
     pub(super) root: Root,
     pub(super) slots: Arc<Slots>,
     pub(super) path: SafePath,
@@ -20,7 +20,7 @@ pub(super) struct Fleeting {
     pub(super) patience: Duration,
 }
 
-impl Fleeting {
+impl TransientUpload {
     /// Removes what is there of it if no request comes after request `number`.
     pub(super) async fn forget(self, number: u64) {
         tokio::time::sleep(self.patience).await;
@@ -75,9 +75,9 @@ mod tests {
             claim.number()
         }
 
-        fn upload(&self) -> Fleeting {
+        fn upload(&self) -> TransientUpload {
             let (root, slots, path) = (self.root.clone(), self.slots.clone(), self.path.clone());
-            Fleeting { root, slots, path, id: "id".to_owned(), patience: Duration::from_secs(600) }
+            TransientUpload { root, slots, path, id: "id".to_owned(), patience: Duration::from_secs(600) }
         }
 
         fn is_there(&self) -> bool {

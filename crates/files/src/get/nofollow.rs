@@ -44,7 +44,7 @@ pub(super) enum Claimed {
 /// Opens what this program left at `path`.
 ///
 /// Errors: those of opening what is ours.
-pub(super) fn claim(path: &Path, options: &mut OpenOptions) -> Result<Claimed> {
+pub(super) fn open_ours(path: &Path, options: &mut OpenOptions) -> Result<Claimed> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let is_ours = |found: &Metadata| is_ours(found, || tempfile::tempfile_in(dir));
     match open(path, options) {

@@ -22,7 +22,7 @@ pub(super) type Place<'a> = &'a (dyn Fn(&Path) -> anyhow::Result<Target> + Sync)
 
 /// The entries that only the destination has, below it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Surplus {
+pub(super) struct Extraneous {
     /// Files, links, and whatever else is no directory.
     files: Vec<PathBuf>,
     /// Those above before those below.
@@ -60,7 +60,7 @@ impl Here<'_> {
     }
 }
 
-impl Surplus {
+impl Extraneous {
     /// Looks for it, from the destination downwards. In a dry run much of the source may not be there yet.
     ///
     /// Errors: a directory cannot be listed, so that nobody knows.
@@ -71,7 +71,7 @@ impl Surplus {
         dry_run: bool,
         place: Place<'_>,
     ) -> anyhow::Result<Self> {
-        let (here, bounds, mut surplus) = (Here::of(tree), Bounds::default(), Self::default());
+        let (here, bounds, mut extraneous) = (Here::of(tree), Bounds::default(), Self::default());
         let mut level = vec![PathBuf::new()];
         while let Some(first) = level.first() {
             ensure!(
@@ -91,7 +91,7 @@ impl Surplus {
                     listing => {
                         let listing = listing?;
                         ensure!(listing.beyond == 0, "the destination has more than {MOST_ENTRIES} entries");
-                        match surplus.sort(&dir, &listing, &here, excluded, dry_run) {
+                        match extraneous.sort(&dir, &listing, &here, excluded, dry_run) {
                             Some(below) => next.extend(below),
                             None => source.watch().note(&format!(
                                 "nothing in {} was deleted, since its file system gives files other names",
@@ -103,7 +103,7 @@ impl Surplus {
             }
             level = next;
         }
-        Ok(surplus)
+        Ok(extraneous)
     }
 
     /// Sorts what the server lists in `dir`, and answers the directories to look into. `None` if a name is missing that the source
@@ -245,47 +245,47 @@ mod tests {
     #[test]
     fn what_the_source_lacks_goes_and_what_is_excluded_stays() {
         let (tree, excluded) = (source_of(&["a", "d/", "d/x"]), Excluded::new(["*.bak"]).unwrap());
-        let (here, mut surplus) = (Here::of(&tree), Surplus::default());
+        let (here, mut extraneous) = (Here::of(&tree), Extraneous::default());
         let mut sort =
-            |dir: &str, names: &[&str]| surplus.sort(Path::new(dir), &listing_of(names), &here, &excluded, false);
+            |dir: &str, names: &[&str]| extraneous.sort(Path::new(dir), &listing_of(names), &here, &excluded, false);
         assert_eq!(sort("", &["a", "b", "c.bak", "d/", "old/", "l@/"]), Some(paths(&["d", "old"])));
         assert_eq!(sort("d", &["x", "y"]), Some(vec![]));
         assert_eq!(sort("old", &["in/", "z", "a"]), Some(paths(&["old/in"])));
         assert_eq!(sort("old/in", &["k.bak", "deep/"]), Some(paths(&["old/in/deep"])));
         assert_eq!(sort("old/in/deep", &[]), Some(vec![]));
-        let going: Vec<_> = surplus.going().map(|(path, _)| path.to_owned()).collect();
+        let going: Vec<_> = extraneous.going().map(|(path, _)| path.to_owned()).collect();
         assert_eq!(going, paths(&["b", "l", "d/y", "old/z", "old/a", "old/in/deep"]), "old and old/in hold what stays");
     }
 
     #[test]
     fn a_directory_behind_a_link_is_not_looked_into() {
         let tree = source_of(&["d/", "d/x"]);
-        let (here, mut surplus) = (Here::of(&tree), Surplus::default());
-        let below = surplus.sort(Path::new(""), &listing_of(&["d@/"]), &here, &Excluded::default(), false);
-        assert_eq!((below, surplus), (Some(vec![]), Surplus::default()));
+        let (here, mut extraneous) = (Here::of(&tree), Extraneous::default());
+        let below = extraneous.sort(Path::new(""), &listing_of(&["d@/"]), &here, &Excluded::default(), false);
+        assert_eq!((below, extraneous), (Some(vec![]), Extraneous::default()));
     }
 
     #[test]
     fn what_is_in_the_way_goes_and_a_link_that_is_not_stays() {
         let (tree, excluded) =
             (source_of(&["a", "b", "d/", "d/x", "e/", "f/", "g"]), Excluded::new(["*.bak"]).unwrap());
-        let (here, mut surplus) = (Here::of(&tree), Surplus::default());
+        let (here, mut extraneous) = (Here::of(&tree), Extraneous::default());
         let mut sort =
-            |dir: &str, names: &[&str]| surplus.sort(Path::new(dir), &listing_of(names), &here, &excluded, false);
+            |dir: &str, names: &[&str]| extraneous.sort(Path::new(dir), &listing_of(names), &here, &excluded, false);
         assert_eq!(sort("", &["a/", "b@/", "d", "e@", "f@/", "g/"]), Some(paths(&["a", "g"])));
         assert_eq!(sort("a", &["in/", "y"]), Some(paths(&["a/in"])));
         assert_eq!(sort("a/in", &["z"]), Some(vec![]));
         assert_eq!(sort("g", &["z.bak"]), Some(vec![]));
-        let going: Vec<_> = surplus.going().map(|(path, _)| path.to_owned()).collect();
+        let going: Vec<_> = extraneous.going().map(|(path, _)| path.to_owned()).collect();
         assert_eq!(going, paths(&["d", "e", "a/y", "a/in/z", "a/in", "a"]), "g holds what is excluded");
     }
 
     #[test]
     fn nothing_goes_where_names_become_others() {
         let tree = source_of(&["A", "b"]);
-        let (here, mut surplus) = (Here::of(&tree), Surplus::default());
-        let below = surplus.sort(Path::new(""), &listing_of(&["a", "b", "c"]), &here, &Excluded::default(), false);
-        assert_eq!((below, surplus), (None, Surplus::default()));
+        let (here, mut extraneous) = (Here::of(&tree), Extraneous::default());
+        let below = extraneous.sort(Path::new(""), &listing_of(&["a", "b", "c"]), &here, &Excluded::default(), false);
+        assert_eq!((below, extraneous), (None, Extraneous::default()));
     }
 
     proptest! {
@@ -298,18 +298,18 @@ mod tests {
             let ours: Vec<_> = ours.iter().map(String::as_str).collect();
             let theirs: Vec<_> = theirs.iter().map(String::as_str).collect();
             let (tree, excluded) = (source_of(&ours), Excluded::new(["bb"]).unwrap());
-            let (here, mut surplus) = (Here::of(&tree), Surplus::default());
-            let below = surplus.sort(Path::new(""), &listing_of(&theirs), &here, &excluded, dry_run);
+            let (here, mut extraneous) = (Here::of(&tree), Extraneous::default());
+            let below = extraneous.sort(Path::new(""), &listing_of(&theirs), &here, &excluded, dry_run);
             let is_ours = |name: &str, is_directory: bool| {
                 let wants_directory = ours.contains(&&*format!("{name}/"));
                 is_directory == wants_directory && (wants_directory || ours.contains(&name))
             };
-            for (path, is_directory) in surplus.going() {
+            for (path, is_directory) in extraneous.going() {
                 prop_assert!(!is_ours(path.to_str().unwrap(), is_directory), "{:?}", path);
                 prop_assert_eq!(path.components().count(), 1, "{:?}", path);
                 prop_assert!(names::check(path.to_str().unwrap()).is_ok() && path != Path::new("bb"), "{:?}", path);
             }
-            prop_assert!(below.is_some() || surplus == Surplus::default());
+            prop_assert!(below.is_some() || extraneous == Extraneous::default());
         }
     }
 }

@@ -14,7 +14,7 @@ pub fn with_causes(error: &dyn Error) -> String {
 
 /// A text as it may be shown on a terminal or in a log: characters that move the cursor, colour what follows or turn the
 /// direction of reading are spelled out.
-pub fn shown(text: &str) -> String {
+pub fn escape_for_terminal(text: &str) -> String {
     text.chars().flat_map(|c| if is_command(c) { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
@@ -32,13 +32,13 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_shown_commands_a_terminal(text in "\\PC{0,40}|.{0,40}|[\\x00-\\x9f\\u{202e}]{0,20}") {
-            prop_assert!(!shown(&text).chars().any(is_command));
-            prop_assert_eq!(shown(&shown(&text)), shown(&text));
+            prop_assert!(!escape_for_terminal(&text).chars().any(is_command));
+            prop_assert_eq!(escape_for_terminal(&escape_for_terminal(&text)), escape_for_terminal(&text));
         }
     }
 
     #[test]
     fn commands_to_a_terminal_are_spelled_out() {
-        assert_eq!(shown("a\x1b[31m\nä\u{202e}\u{9b}"), "a\\u{1b}[31m\\nä\\u{202e}\\u{9b}");
+        assert_eq!(escape_for_terminal("a\x1b[31m\nä\u{202e}\u{9b}"), "a\\u{1b}[31m\\nä\\u{202e}\\u{9b}");
     }
 }

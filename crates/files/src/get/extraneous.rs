@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// The entries that only the destination has.
 #[derive(Debug, Default)]
-pub(super) struct Surplus {
+pub(super) struct Extraneous {
     /// Below the destination.
     paths: Vec<PathBuf>,
     /// Directories that go only when the file with their name has come.
@@ -27,7 +27,7 @@ pub(super) struct Surplus {
 /// The message for each entry that is removed, or would be.
 type Told<'a> = &'a mut dyn FnMut(&Path);
 
-impl Surplus {
+impl Extraneous {
     /// Notes what the directory `below` the destination `top` has besides these names, which are folded.
     ///
     /// Errors: it cannot be read, so that nobody knows.
@@ -179,10 +179,10 @@ mod tests {
     fn deleted(top: &Path, listed: &[&str], excluded: &[&str], dry_run: bool) -> Vec<PathBuf> {
         let excluded = Excluded::new(excluded).unwrap();
         let listed = listed.iter().map(|name| filename::folded(name)).collect();
-        let (mut surplus, mut told) = (Surplus::default(), Vec::new());
-        surplus.look(top, Path::new(""), &listed, &excluded).unwrap();
+        let (mut extraneous, mut told) = (Extraneous::default(), Vec::new());
+        extraneous.look(top, Path::new(""), &listed, &excluded).unwrap();
         let mut tell = |path: &Path| told.push(path.to_owned());
-        if dry_run { surplus.tell(top, &excluded, &mut tell) } else { surplus.delete(top, &excluded, &mut tell) }
+        if dry_run { extraneous.tell(top, &excluded, &mut tell) } else { extraneous.delete(top, &excluded, &mut tell) }
             .unwrap();
         told.sort();
         told
@@ -219,10 +219,10 @@ mod tests {
         assert!(elsewhere.path().join("precious").exists() && !dir.path().join("link").exists());
         // A directory that became a link after it was looked at.
         fs::create_dir(dir.path().join("sub")).unwrap();
-        let surplus = Surplus { paths: vec!["sub/precious".into()], ..Surplus::default() };
+        let extraneous = Extraneous { paths: vec!["sub/precious".into()], ..Extraneous::default() };
         fs::remove_dir(dir.path().join("sub")).unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), dir.path().join("sub")).unwrap();
-        assert!(surplus.delete(dir.path(), &Excluded::default(), &mut |_| ()).is_err());
+        assert!(extraneous.delete(dir.path(), &Excluded::default(), &mut |_| ()).is_err());
         assert!(elsewhere.path().join("precious").exists());
     }
 }

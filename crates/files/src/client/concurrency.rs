@@ -15,12 +15,12 @@ const UNKNOWN: u64 = BYTES / FEW as u64;
 
 /// The files that are under way.
 #[derive(Debug, Default)]
-pub(crate) struct Abreast {
+pub(crate) struct Concurrency {
     files: usize,
     bytes: u64,
 }
 
-impl Abreast {
+impl Concurrency {
     /// Whether one more may begin.
     pub(crate) const fn has_room(&self) -> bool {
         self.files < FEW || (self.files < SIDE_BY_SIDE && self.bytes < BYTES)
@@ -45,13 +45,13 @@ mod tests {
 
     /// How many of this size are under way when no more may begin.
     fn of(size: Option<u64>) -> usize {
-        let mut abreast = Abreast::default();
-        while abreast.has_room() {
-            abreast.begin(size);
+        let mut concurrency = Concurrency::default();
+        while concurrency.has_room() {
+            concurrency.begin(size);
         }
-        let files = abreast.files;
-        (0..files).for_each(|_| abreast.end(size));
-        assert_eq!((abreast.files, abreast.bytes), (0, 0));
+        let files = concurrency.files;
+        (0..files).for_each(|_| concurrency.end(size));
+        assert_eq!((concurrency.files, concurrency.bytes), (0, 0));
         files
     }
 
