@@ -8,9 +8,9 @@
 //! | `store` | where the bytes go, and what is good of what an earlier run left |
 //! | `already` | whether it is here already |
 //! | `linking` | how links arrive, and further names of files |
-//! | `claim` | whose a partial file is |
+//! | `partial` | whose a partial file is |
 //! | `journal` | what is known of it |
-//! | `plain` | how files are opened |
+//! | `nofollow` | how files are opened |
 //! | `place_error` | why a download cannot go where it should |
 //! | `extraneous` | what is here and not there |
 

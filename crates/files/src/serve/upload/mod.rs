@@ -9,7 +9,7 @@
 //! | `condition` | what a request demands of what it changes |
 //! | `unfinished` | how many there may be |
 //! | `refused` | why one is refused |
-//! | `transient` | what becomes of an upload that nobody comes back for |
+//! | `transient_upload` | what becomes of an upload that nobody comes back for |
 //! | `link` | how links are made, and further names of files |
 //! | `delete` | what a client may delete, and how |
 //! | `finished` | which uploads are done |
