@@ -10,7 +10,7 @@ use pcc::units::Rate;
 use pcc::utility::Utility;
 use pcc_play::{Play, Refused, read};
 use pcc_sim::{Control, FlowResult, FlowSummary, Results, Running, Scenario, jain_together};
-use pcc_utility::{Objective, Choice, LawChoice, Setting};
+use pcc_utility::{Choice, LawChoice, Objective, Setting};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
