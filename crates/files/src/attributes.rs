@@ -5,7 +5,7 @@ mod written;
 
 pub(crate) use written::{mode, modified, seconds, whole_seconds};
 
-use crate::extended::{self, Extended};
+use crate::extended::{self, Extended, Kinds};
 use crate::owners::{self, Kind};
 use crate::permissions::Permissions;
 use crate::wire;
@@ -54,15 +54,15 @@ impl Attributes {
         Self { mode, modified, owner, group, extended: Extended::default() }
     }
 
-    /// What a message says; of what is no such field, nothing.
-    pub(crate) fn told(headers: &HeaderMap) -> Self {
+    /// What a message says, and of extended attributes these kinds; of what is no such field, nothing.
+    pub(crate) fn told(headers: &HeaderMap, kinds: Kinds) -> Self {
         let text = |name: HeaderName| headers.get(name)?.to_str().ok();
         Self {
             mode: text(wire::FILE_MODE).and_then(mode),
             modified: text(wire::FILE_MODIFIED).and_then(modified),
             owner: text(wire::FILE_OWNER).and_then(|text| owners::read(Kind::User, text)),
             group: text(wire::FILE_GROUP).and_then(|text| owners::read(Kind::Group, text)),
-            extended: Extended::told(headers),
+            extended: Extended::told(headers, kinds),
         }
     }
 
@@ -82,8 +82,23 @@ impl Attributes {
         Self {
             owner: self.owner.filter(|_| owners::may_give_away()),
             group: self.group.filter(|group| owners::may_give_to(*group)),
+            extended: self.extended.givable(),
             ..self
         }
+    }
+
+    /// The same, as far as its extended attributes have room in a message.
+    pub(crate) fn with_room(self) -> Self {
+        let left = self.extended.clone().with_room();
+        self.leaving(left)
+    }
+
+    /// The same with no more than these extended attributes. Without its list a file has no permissions for its group that the list does
+    /// not give.
+    pub(crate) fn leaving(self, left: Extended) -> Self {
+        let lost = self.extended.acls.as_ref().filter(|_| left.acls.is_none());
+        let mode = self.mode.map(|mode| lost.map_or(mode, |acls| acls.alone(mode)));
+        Self { mode, extended: left, ..self }
     }
 
     /// Whether nothing is known.
@@ -110,6 +125,14 @@ impl Attributes {
         Permissions::named(self.mode.map(|mode| acls.map_or(mode, |acls| acls.alone(mode))))
     }
 
+    /// The permissions of a file that is not whole yet: its owner's, where a list is to say who else may read it.
+    pub(crate) fn permissions_of_part(&self) -> Permissions {
+        match &self.extended.acls {
+            Some(_) => Permissions::named(Some(self.mode.unwrap_or(0o600) & 0o700)),
+            None => self.permissions(),
+        }
+    }
+
     /// Gives them to a file or a directory, which messages call `path`.
     ///
     /// Errors: it belongs to somebody else; or its file system has none of that kind. Extended attributes and access control lists that are
@@ -118,6 +141,7 @@ impl Attributes {
         extended::tell(extended::give_xattrs(&self.extended, to), path);
         self.give_owners(to)?;
         self.modified.map_or(Ok(()), |modified| to.set_modified(modified))?;
+        extended::tell(extended::end_list(&self.extended, self.permissions().mode(), to), path);
         self.permissions().try_give(to)?;
         extended::tell(extended::give_acls(&self.extended, to), path);
         Ok(())
@@ -181,8 +205,25 @@ mod tests {
             });
             let (owner, group) = owners.unzip();
             let sent = Attributes { mode, modified, owner, group, ..Attributes::default() };
-            prop_assert_eq!(Attributes::told(&sent.fields(true).collect()), sent);
+            prop_assert_eq!(Attributes::told(&sent.fields(true).collect(), Kinds::default()), sent);
         }
+    }
+
+    #[test]
+    fn without_its_list_a_file_s_group_has_no_rights_of_the_mask() {
+        let acls = extended::acls("u::rwx,u:7:rwx,g::---,m::rwx,o::---");
+        let all = Attributes {
+            mode: Some(0o770),
+            extended: Extended { acls, ..Extended::default() },
+            ..Attributes::default()
+        };
+        assert_eq!(all.clone().leaving(all.extended.clone()), all);
+        assert_eq!(all.clone().leaving(Extended::default()), Attributes { mode: Some(0o700), ..Attributes::default() });
+        let entries = (0..900).map(|user| format!("u:{}:rwx", 4_000_000 + user)).collect::<Vec<_>>().join(",");
+        assert!(
+            extended::acls(&format!("u::rwx,g::---,m::rwx,o::---,{entries}")).is_none(),
+            "there is no room for so many"
+        );
     }
 
     #[cfg(unix)]

@@ -7,7 +7,7 @@ mod xattrs;
 
 pub(crate) use acls::Acls;
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{give_acls, give_xattrs, of, opened};
+pub(crate) use linux::{end_list, give_acls, give_xattrs, of, opened};
 pub(crate) use xattrs::Xattrs;
 
 use crate::wire;
@@ -49,10 +49,27 @@ impl Extended {
         Self { acls, ..self }
     }
 
-    /// Those that a message tells.
-    pub(crate) fn told(headers: &HeaderMap) -> Self {
-        let text = |name: HeaderName| headers.get(name)?.to_str().ok();
-        Self { xattrs: text(wire::FILE_XATTRS).and_then(xattrs), acls: text(wire::FILE_ACLS).and_then(acls) }
+    /// Those of these kinds that a message tells. A list has names in it that are looked up, so nobody's is read unasked.
+    pub(crate) fn told(headers: &HeaderMap, kinds: Kinds) -> Self {
+        let text = |is_wanted: bool, name| headers.get(Some(name).filter(|_| is_wanted)?)?.to_str().ok();
+        Self {
+            xattrs: text(kinds.xattrs, wire::FILE_XATTRS).and_then(xattrs),
+            acls: text(kinds.acls, wire::FILE_ACLS).and_then(acls),
+        }
+    }
+
+    /// Those that this process can give.
+    pub(crate) fn givable(self) -> Self {
+        Self { xattrs: self.xattrs.map(Xattrs::givable), ..self }
+    }
+
+    /// Those that have room in a field; unknown if they have none.
+    pub(crate) fn with_room(self) -> Self {
+        Self {
+            xattrs: self.xattrs.filter(|xattrs| xattrs.text().len() <= LONGEST),
+            // Numbers first: to find names may take long.
+            acls: self.acls.filter(|acls| [false, true].into_iter().all(|named| acls.text(named).len() <= LONGEST)),
+        }
     }
 
     /// The fields that say it; users and groups by name, too, if that is wanted.
@@ -63,10 +80,10 @@ impl Extended {
         [xattrs, acls].into_iter().flatten().filter_map(value)
     }
 
-    /// Bytes of memory that they take, roughly: a map takes some 600, and a user's entry takes thrice its text.
+    /// Bytes of memory that they take, roughly: a map takes some 600, and a short attribute's entry nine times its text.
     pub(crate) fn bytes(&self) -> usize {
         let texts = self.fields(false).map(|(_, text)| text.len());
-        texts.filter(|length| *length > 0).map(|length| 600 + 3 * length).sum()
+        texts.filter(|length| *length > 0).map(|length| 600 + 9 * length).sum()
     }
 
     /// Tells once if a kind that is to be kept of `what` is unknown.
@@ -116,6 +133,11 @@ pub(crate) fn opened<F>(_: Kinds, _: impl FnOnce() -> io::Result<F>) -> io::Resu
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn give_xattrs<F>(extended: &Extended, _: F) -> io::Result<()> {
     if extended.xattrs.is_none() { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn end_list<F>(_: &Extended, _: Option<u32>, _: F) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -33,9 +33,10 @@ pub(crate) fn inherit_within(
     let owned = owned(dir, replaced);
     // In this order: whoever gives a file away may set nothing any more, and a list has the permissions in it.
     if owned.is_some() {
-        copy_attributes(dir, replaced, &file);
+        copy_attributes(dir, replaced, extended, &file);
     }
     extended::tell(extended::give_xattrs(extended, &file), replaced);
+    extended::tell(extended::end_list(extended, permissions.mode(), &file), replaced);
     permissions.give(&file);
     extended::tell(extended::give_acls(extended, &file), replaced);
     if let Some(owned) = owned {
@@ -70,9 +71,10 @@ fn give_owner(found: &Stat, file: impl AsFd) {
     }
 }
 
-/// Not those of the system, which say what a program may do as whom.
+/// Not those of the system, which say what a program may do as whom, and none of a kind that is known: an old list would let others at
+/// the new content.
 #[cfg(target_os = "linux")]
-fn copy_attributes(dir: impl AsFd, replaced: &Path, file: impl AsFd) {
+fn copy_attributes(dir: impl AsFd, replaced: &Path, known: &Extended, file: impl AsFd) {
     use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
     /// Linux's limit for all names, and for a value.
     const MOST: usize = 64 << 10;
@@ -81,7 +83,11 @@ fn copy_attributes(dir: impl AsFd, replaced: &Path, file: impl AsFd) {
     let (mut names, mut value) = (vec![0; MOST], vec![0; MOST]);
     let Ok(length) = flistxattr(&found, &mut names[..]) else { return };
     let names = names[..length].split(|byte| *byte == 0);
-    for name in names.filter(|name| name.starts_with(b"user.") || *name == ACCESS_LIST) {
+    let is_due = |name: &&[u8]| match *name {
+        ACCESS_LIST => known.acls.is_none(),
+        name => known.xattrs.is_none() && name.starts_with(b"user."),
+    };
+    for name in names.filter(is_due) {
         let copied = fgetxattr(&found, name, &mut value[..])
             .and_then(|length| fsetxattr(&file, name, &value[..length], XattrFlags::empty()));
         if let Err(error) = copied {
@@ -94,7 +100,7 @@ fn copy_attributes(dir: impl AsFd, replaced: &Path, file: impl AsFd) {
 const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 
 #[cfg(all(unix, not(target_os = "linux")))]
-fn copy_attributes(_: impl AsFd, _: &Path, _: impl AsFd) {}
+fn copy_attributes(_: impl AsFd, _: &Path, _: &Extended, _: impl AsFd) {}
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
@@ -143,6 +149,27 @@ mod tests {
             }
             std::fs::remove_file(&old).and_then(|()| std::fs::remove_file(&new)).unwrap();
         }
+    }
+
+    #[test]
+    fn what_is_known_comes_in_place_of_what_the_old_file_has() {
+        let dir = tempfile::tempdir().unwrap();
+        let (old, new) = (dir.path().join("old"), dir.path().join("new"));
+        let replaced = std::fs::File::create(&old).unwrap();
+        for (name, value) in [(&b"user.k"[..], b"value".to_vec()), (ACCESS_LIST, access_list())] {
+            fsetxattr(&replaced, name, &value, XattrFlags::empty())
+                .expect("set TMPDIR to a directory on ext4, XFS or Btrfs");
+        }
+        let known = Extended { xattrs: extended::xattrs(""), acls: extended::acls("") };
+        let made = std::fs::File::create(&new).unwrap();
+        copy_attributes(CWD, &old, &known, &made);
+        let mut names = [0; 100];
+        assert_eq!(rustix::fs::flistxattr(&made, &mut names[..]), Ok(0));
+        inherit(&old, &known, Permissions::named(Some(0o600)), &made);
+        assert_eq!(
+            (rustix::fs::flistxattr(&made, &mut names[..]), made.metadata().unwrap().mode() & 0o777),
+            (Ok(0), 0o600)
+        );
     }
 
     #[test]

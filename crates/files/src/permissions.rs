@@ -44,6 +44,12 @@ impl Permissions {
         Self(self.0.or(others.0))
     }
 
+    /// As `chmod` takes them, if there are any.
+    #[allow(clippy::useless_conversion, reason = "on macOS a mode has 16 bits")]
+    pub(crate) fn mode(self) -> Option<u32> {
+        self.0.map(|mode| mode.as_raw_mode().into())
+    }
+
     /// Gives them to what will take its place, which we go on writing to.
     pub fn protect(self, file: impl AsFd) {
         self.set(file, Mode::RUSR | Mode::WUSR);

@@ -7,7 +7,6 @@ pub(crate) use entries::{Entry, Kind, Listing};
 use super::patience::Patience;
 use super::request::{self, Room};
 use super::source::Source;
-use crate::attributes::Attributes;
 use crate::extended::Extended;
 use core::cell::Cell;
 use entries::parse;
@@ -79,7 +78,8 @@ pub(crate) async fn list(source: &Source, url: &Url, bounds: &Bounds) -> anyhow:
     })?;
     bounds.entries.set(most - listing.entries.len());
     let kept = source.keeps().of(listed.attributes, true).givable();
-    let attributes = Attributes { extended: bounds.admit(kept.extended), ..kept };
+    let left = bounds.admit(kept.extended.clone());
+    let attributes = kept.leaving(left);
     attributes.extended.tell_unknown(source.keeps().extended(), &url.short());
     Ok(Listing { attributes, ..listing })
 }

@@ -7,6 +7,7 @@ use super::source::{Session, Source};
 use super::trouble::{Refused, Trouble, text};
 use crate::attributes::Attributes;
 use crate::coding::{Decoder, Garbled, ZSTD};
+use crate::extended::Kinds;
 use crate::failure::Failure;
 use crate::wire;
 use anyhow::{Context, anyhow};
@@ -63,10 +64,10 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    fn of(headers: &HeaderMap, size: Option<u64>) -> Self {
+    fn of(headers: &HeaderMap, size: Option<u64>, kinds: Kinds) -> Self {
         let etag = text(headers, &ETAG).filter(|tag| !tag.starts_with("W/"));
         let time = |name| -> Option<SystemTime> { httpdate::parse_http_date(text(headers, name)?).ok() };
-        let told = Attributes::told(headers);
+        let told = Attributes::told(headers, kinds);
         let past = time(&DATE).zip(time(&LAST_MODIFIED)).and_then(|(now, then)| now.duration_since(then).ok());
         Self {
             etag: etag.map(str::to_owned),
@@ -155,7 +156,10 @@ pub(crate) async fn head(session: &Session, url: &Url, digest: bool) -> Result<H
     }
     let (response, _) = exchange(session, url, request).await?;
     let headers = response.headers();
-    Ok(Head { version: Version::of(headers, length(headers, url)?), digest: digest_of(headers, &url.short())? })
+    Ok(Head {
+        version: Version::of(headers, length(headers, url)?, session.keeps().extended()),
+        digest: digest_of(headers, &url.short())?,
+    })
 }
 
 /// Asks about a file until the server answers, as [`head()`] does once.
@@ -214,7 +218,7 @@ pub(crate) async fn get(session: &Session, url: &Url, from: u64, known: Option<&
     let digest = digest_of(headers, &url.short())?;
     let follows = text(headers, &TRAILER).is_some_and(|fields| fields.contains(wire::REPR_DIGEST.as_str()));
     let has_digest = digest.is_some() || follows;
-    let (version, tells_chunks) = (Version::of(headers, size), wire::tells_chunks(headers));
+    let (version, tells_chunks) = (Version::of(headers, size, session.keeps().extended()), wire::tells_chunks(headers));
     Ok(Answer { version, from: first, has_digest, tells_chunks, digest, body, url: url.short(), decoder })
 }
 
@@ -238,7 +242,7 @@ pub(crate) async fn chunks(
     if !are_told {
         return Err(anyhow!("the server tells no chunks of {}", url.short()).into());
     }
-    let (version, url) = (Version::of(headers, size), url.short());
+    let (version, url) = (Version::of(headers, size, session.keeps().extended()), url.short());
     Ok(Answer { version, from: 0, has_digest: true, tells_chunks: true, digest: None, body, url, decoder: None })
 }
 
@@ -281,7 +285,7 @@ impl Lacking {
                     return Err(anyhow!("the server compresses {} in a way that was not asked for", url.short()).into());
                 }
             };
-            let version = Version::of(headers, None);
+            let version = Version::of(headers, None, Kinds::default());
             let Self::Asked(asked) = core::mem::replace(self, Self::Refused) else { return Ok(None) };
             let (body, url) = (asked.0, asked.1.short());
             *self = Self::Answered(Box::new(Answer {
@@ -312,7 +316,7 @@ pub(crate) async fn listing<'room>(
     patience.ask();
     let request = session.keeps().asks_of_listing(plainly(url)).header(ACCEPT, "application/json");
     let (response, body) = patience.wait(exchange(session, url, request)).await?;
-    let (version, url_text) = (Version::of(response.headers(), None), url.short());
+    let (version, url_text) = (Version::of(response.headers(), None, session.keeps().extended()), url.short());
     let mut answer = Answer {
         version,
         from: 0,

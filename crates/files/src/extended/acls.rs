@@ -95,6 +95,15 @@ impl Acl {
     }
 }
 
+#[cfg(target_os = "linux")]
+impl Acl {
+    /// The list that says as much as a mode.
+    pub(crate) fn of_mode(mode: u32) -> Self {
+        let rights = [(Who::Owner, 6), (Who::OwningGroup, 3), (Who::Others, 0)];
+        Self(rights.into_iter().map(|(who, shift)| (who, (mode >> shift & 7) as u8)).collect())
+    }
+}
+
 /// As an attribute: version 2, then a tag, rights and a number for each entry (linux/posix_acl_xattr.h).
 #[cfg(any(target_os = "linux", fuzzing))]
 impl Acl {

@@ -3,7 +3,6 @@
 use super::acls::{Acl, Acls};
 use super::xattrs::{Space, Xattrs};
 use super::{Extended, Kinds, LONGEST};
-use crate::owners;
 use rustix::fs::{Mode, XattrFlags, fchmod, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat};
 use rustix::io::{Errno, Result};
 use std::io;
@@ -15,12 +14,13 @@ const MOST: usize = 64 << 10;
 const ACCESS: &str = "system.posix_acl_access";
 const DEFAULT: &str = "system.posix_acl_default";
 
-/// Those that an open file or directory has, none where the file system has none; unknown if they cannot be read, or have no room in a field.
+/// Those that an open file or directory has, none where the file system has none; unknown if they cannot be read, or are far more than has
+/// room in a field.
 pub(crate) fn of(file: impl AsFd, kinds: Kinds) -> Extended {
     let file = file.as_fd();
     let xattrs = kinds.xattrs.then(|| xattrs(file).ok()).flatten();
     let acls = kinds.acls.then(|| acls(file).ok()).flatten();
-    with_room(Extended { xattrs, acls })
+    Extended { xattrs, acls }
 }
 
 /// Those of a file or a directory that is opened only if any are wanted. Blocks.
@@ -30,19 +30,14 @@ pub(crate) fn opened<F: AsFd>(kinds: Kinds, open: impl FnOnce() -> io::Result<F>
     if kinds == Kinds::default() { Ok(Extended::default()) } else { Ok(of(open()?, kinds)) }
 }
 
-fn with_room(all: Extended) -> Extended {
-    Extended {
-        xattrs: all.xattrs.filter(|xattrs| xattrs.text().len() <= LONGEST),
-        acls: all.acls.filter(|acls| acls.text(true).len() <= LONGEST),
-    }
-}
-
+/// No more is read than has room, whatever a file has.
 fn xattrs(file: BorrowedFd<'_>) -> Result<Xattrs> {
     let names = names(file)?;
-    let mut value = vec![0; if names.is_empty() { 0 } else { MOST }];
+    let (mut value, mut left) = (vec![0; if names.is_empty() { 0 } else { LONGEST }], LONGEST);
     let mut all = Xattrs::default();
     for name in names {
         let length = fgetxattr(file, &*name, &mut value[..])?;
+        left = left.checked_sub(name.len() + length).ok_or(Errno::TOOBIG)?;
         all.0.insert(name, value.get(..length).unwrap_or_default().to_vec());
     }
     Ok(all)
@@ -61,11 +56,7 @@ fn names(file: BorrowedFd<'_>) -> Result<Vec<Vec<u8>>> {
 
 /// Whether this process may give files an attribute of that name.
 fn is_givable(name: &[u8]) -> bool {
-    match Space::of(name) {
-        Some(Space::User) => true,
-        Some(Space::Trusted) => owners::may_give_away(),
-        None => false,
-    }
+    Space::of(name).is_some_and(Space::is_givable)
 }
 
 fn acls(file: BorrowedFd<'_>) -> Result<Acls> {
@@ -107,6 +98,18 @@ fn give_all(wanted: &Xattrs, file: BorrowedFd<'_>) -> Result<()> {
         outcome = outcome.and(fsetxattr(file, &**name, value, XattrFlags::empty()));
     }
     outcome
+}
+
+/// Gives these permissions in place of an access control list, in one step, if lists and permissions are known: a list that is there would
+/// take them for what its entries may do, and may stay if the new one is refused.
+///
+/// Errors: as of setting an attribute.
+pub(crate) fn end_list(extended: &Extended, mode: Option<u32>, file: impl AsFd) -> io::Result<()> {
+    let Some(mode) = mode.filter(|_| extended.acls.is_some()) else { return Ok(()) };
+    match fsetxattr(&file, ACCESS, &Acl::of_mode(mode).to_system(), XattrFlags::empty()) {
+        Err(Errno::OPNOTSUPP) => Ok(()),
+        given => Ok(given?),
+    }
 }
 
 /// Gives a file or a directory these lists and no others, if they are known: after its permissions, which a list has in it.
@@ -192,6 +195,34 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_ends_leaves_nobody_more_than_the_permissions() {
+        let file = file();
+        give_acls(&Extended { xattrs: None, acls: Acls::read("u::rw-,u:4000123:rwx,g::---,m::---,o::---") }, &file)
+            .unwrap();
+        let unknown = Extended::default();
+        end_list(&unknown, Some(0o640), &file).unwrap();
+        assert!(of(&file, BOTH).acls != Some(Acls::default()), "nothing is known of lists, and none ends");
+        let none = Extended { xattrs: None, acls: Some(Acls::default()) };
+        end_list(&none, None, &file).unwrap();
+        assert!(of(&file, BOTH).acls != Some(Acls::default()), "nothing is known of permissions");
+        end_list(&none, Some(0o640), &file).unwrap();
+        assert_eq!((of(&file, BOTH).acls, mode(&file)), (Some(Acls::default()), 0o640));
+    }
+
+    #[test]
+    fn no_more_is_read_than_has_room() {
+        let file = file();
+        for number in 0..3 {
+            let given = fsetxattr(&file, format!("user.{number}"), &[7; 1000], XattrFlags::empty());
+            given.expect("ext4 has room for 4 KiB of them");
+        }
+        assert!(of(&file, BOTH).xattrs.is_some_and(|xattrs| xattrs.0.len() == 4));
+        let (long, few) = (vec![b'a'; LONGEST - 20], Kinds { xattrs: true, acls: false });
+        let all = Extended { xattrs: xattrs(&[(b"user.a", &long)]), acls: None };
+        assert_eq!(all.clone().only(few).with_room(), Extended::default(), "in base64 it is longer");
+    }
+
+    #[test]
     fn a_file_system_without_any_has_none_and_takes_none() {
         let file = std::fs::File::open("/proc/self/comm").unwrap();
         let none = Extended { xattrs: xattrs(&[]), acls: Some(Acls::default()) };
@@ -209,10 +240,10 @@ mod tests {
         for (bytes, count, has_room) in [(7600, 700, true), (7700, 800, false)] {
             let acls = Acls::read(&format!("u::rw-,{}g::r--,m::r--,o::---", users(count)));
             let all = Extended { xattrs: xattrs(&[(b"user.x", &vec![1; bytes])]), acls };
-            let sent = with_room(all.clone());
+            let sent = all.clone().with_room();
             assert_eq!(sent == all, has_room, "{bytes} {count}");
             assert_eq!(sent == Extended::default(), !has_room, "{bytes} {count}");
-            assert_eq!(Extended::told(&all.fields(true).collect()), sent, "and so they are to the other side");
+            assert_eq!(Extended::told(&all.fields(true).collect(), BOTH), sent, "and so they are to the other side");
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! None of `security.` moves, nor of `system.`: they say what a program may do as whom, as setuid does, or are the file system's own.
 
+use crate::owners;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::collections::BTreeMap;
@@ -30,6 +31,11 @@ impl Space {
         let found = spaces.into_iter().find(|(prefix, _)| name.len() > prefix.len() && name.starts_with(prefix));
         found.filter(|_| is_one).map(|(_, space)| space)
     }
+
+    /// Whether this process may give files an attribute of it.
+    pub(crate) fn is_givable(self) -> bool {
+        self == Self::User || owners::may_give_away()
+    }
 }
 
 impl Xattrs {
@@ -42,6 +48,12 @@ impl Xattrs {
             all.insert(name, STANDARD.decode(value).ok()?);
         }
         Some(Self(all))
+    }
+
+    /// Those that this process may give.
+    pub(crate) fn givable(mut self) -> Self {
+        self.0.retain(|name, _| Space::of(name).is_some_and(Space::is_givable));
+        self
     }
 
     pub(crate) fn text(&self) -> String {

@@ -99,7 +99,7 @@ impl Store {
                 let (path, journal) = names::part_and_journal(target);
                 let partial::Partial { path, file, is_lasting } = partial::make(&path)?;
                 // A private file is private as soon as there is something in it.
-                permissions(&attributes, target).protect(&file);
+                protect(&file, &attributes, target);
                 file.set_len(0).with_context(|| cannot_write(&path, false))?;
                 // Where others keep these names, a later run does not go on with it.
                 let is_free = remove(&journal).and_then(|()| remove(&names::unwritten(&journal))).is_ok();
@@ -115,6 +115,13 @@ impl Store {
     /// The same, in which stretches of zeros take no room.
     pub(super) fn sparsely(self, sparse: bool) -> Self {
         Self { sparse, ..self }
+    }
+
+    /// What an earlier run left becomes as private as a partial file with these attributes: that run may have kept others.
+    pub(super) fn protect(&self, attributes: &Attributes) {
+        if let Out::Part(part) = &self.out {
+            protect(&part.file, attributes, &part.target);
+        }
     }
 
     /// Bytes it has.
@@ -252,6 +259,11 @@ impl Part {
         let _ = File::open(dir).and_then(|dir| dir.sync_all());
         Ok(())
     }
+}
+
+/// Gives a partial file the permissions that it has until it is whole.
+fn protect(part: &File, attributes: &Attributes, replaced: &Path) {
+    attributes.permissions_of_part().or(Permissions::of(replaced)).protect(part);
 }
 
 /// The permissions: those that the source names, or else those of the file that is replaced.

@@ -137,6 +137,7 @@ async fn resumed(source: &Source, url: &Url, target: &Target) -> anyhow::Result<
             .watch()
             .note(&format!("the partial file of {path} is damaged in the block at byte {place}: going on from there"));
     }
+    checked.store.protect(&source.kept(version.attributes.clone()));
     Ok(Some((checked.store, version)))
 }
 

@@ -121,8 +121,9 @@ impl Content {
         match self {
             Self::File(file) => {
                 let extended = extended::of(&*file.open.file, kinds);
-                extended.tell_unknown(kinds, &file.open.path.display());
-                Attributes { extended, ..file.open.attributes.clone() }
+                let attributes = Attributes { extended, ..file.open.attributes.clone() }.with_room();
+                attributes.extended.tell_unknown(kinds, &file.open.path.display());
+                attributes
             }
             Self::Once(once) => once.attributes(),
         }

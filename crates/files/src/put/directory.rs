@@ -353,8 +353,9 @@ async fn describe(
                 let (path, kinds) = (dir.join(&sub), source.keeps().extended());
                 let found = Attributes::of(&tokio::fs::metadata(&path).await?);
                 let extended = extended::opened(kinds, || std::fs::File::open(&path))?;
-                extended.tell_unknown(kinds, &path.display());
-                let attributes = source.keeps().of(Attributes { extended, ..found }, true);
+                let all = Attributes { extended, ..found }.with_room();
+                all.extended.tell_unknown(kinds, &path.display());
+                let attributes = source.keeps().of(all, true);
                 upload::describe_directory(source, &to(&sub, false)?, attributes).await
             };
             (described.await, sub)

@@ -239,7 +239,7 @@ impl<'a> One<'a> {
         let peer = &self.target.url.peer;
         let digest = wire::digest_of(response.headers()).with_context(|| format!("{peer} sent what is no digest"))?;
         if complete && let Some(digest) = digest {
-            return Ok(There::Whole(digest, Attributes::told(response.headers())));
+            return Ok(There::Whole(digest, Attributes::told(response.headers(), self.source.keeps().extended())));
         }
         let offset = wire::number(response.headers(), wire::UPLOAD_OFFSET)
             .with_context(|| format!("{peer} is no server that takes uploads of ours"))?;

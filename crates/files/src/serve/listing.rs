@@ -162,7 +162,7 @@ impl Place {
         let found = self.dir.dir_metadata().map(|found| Attributes::within(&found)).unwrap_or_default();
         // A handle that only names a directory cannot read them.
         let extended = extended::opened(kinds, || self.dir.open(".")).unwrap_or_default();
-        Attributes { extended, ..found }
+        Attributes { extended, ..found }.with_room()
     }
 
     /// The kind of an entry, links followed, and whether it is a link; `None` for an entry that can't be downloaded. Blocks.

@@ -143,7 +143,7 @@ impl Opened {
     /// The attributes that `-a` keeps of it.
     pub(super) fn attributes(&self, kinds: Kinds) -> Attributes {
         let found = self.file.metadata().map(|found| Attributes::within(&found)).unwrap_or_default();
-        Attributes { extended: extended::of(&self.file, kinds), ..found }
+        Attributes { extended: extended::of(&self.file, kinds), ..found }.with_room()
     }
 
     /// The present state of the file. Blocks, for [`WRITE`] where it seems to be another of the same length.

@@ -78,7 +78,7 @@ fn a_time_is_a_validator_once_it_is_past() {
         let mut headers = HeaderMap::new();
         headers.insert(LAST_MODIFIED, HeaderValue::from_static("Sun, 06 Nov 1994 08:49:37 GMT"));
         date.map(|date| headers.insert(DATE, HeaderValue::from_static(date)));
-        Version::of(&headers, Some(5))
+        Version::of(&headers, Some(5), Kinds::default())
     };
     assert!(version(Some("Sun, 06 Nov 1994 08:49:38 GMT")).is_validated());
     for too_early in [None, Some("Sun, 06 Nov 1994 08:49:37 GMT"), Some("Sun, 06 Nov 1994 08:49:00 GMT")] {
@@ -106,7 +106,7 @@ fn versions_fit_only_if_nothing_known_differs() {
 #[test]
 fn a_weak_tag_is_none() {
     let headers = HeaderMap::from_iter([(ETAG, HeaderValue::from_static("W/\"1\""))]);
-    assert_eq!(Version::of(&headers, None).etag, None);
+    assert_eq!(Version::of(&headers, None, Kinds::default()).etag, None);
 }
 
 proptest! {
@@ -130,7 +130,7 @@ proptest! {
         let fields = [(LAST_MODIFIED, &time), (DATE, &time), (ETAG, &tag), (CONTENT_LENGTH, &time)];
         let fields = fields.map(|(name, text)| (name, HeaderValue::from_str(text).unwrap()));
         let headers = HeaderMap::from_iter(fields);
-        let version = Version::of(&headers, None);
+        let version = Version::of(&headers, None, Kinds::default());
         if let Ok(Some(length)) = length(&headers, &"https://h/a".parse().unwrap()) {
             prop_assert_eq!(time.trim_start_matches('0').parse().unwrap_or(0), length);
         }

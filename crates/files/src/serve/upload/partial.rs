@@ -97,7 +97,7 @@ impl Partial {
         };
         let partial = Self { dir, hidden, name, file, size: 0, hasher: Some(Hasher::new()), sparse: false };
         // A private file is private as soon as there is something in it.
-        partial.permissions(&attributes).protect(&partial.file);
+        partial.protect(&attributes);
         if let Some(length) = length
             && let Err(error) = disk::has_room(&partial.file, length)
         {
@@ -175,6 +175,12 @@ impl Partial {
     pub(super) fn keep_name(&self) -> io::Result<Version> {
         disk::sync_dir(&self.dir)?;
         Version::of(&self.file)
+    }
+
+    /// Gives it the permissions that it has until it is whole.
+    pub(super) fn protect(&self, attributes: &Attributes) {
+        let replaced = Permissions::within(&self.dir, Path::new(&self.name));
+        attributes.permissions_of_part().or(replaced).protect(&self.file);
     }
 
     /// The permissions: those that the client names, or else those of the file that has the name now.

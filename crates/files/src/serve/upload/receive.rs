@@ -177,6 +177,8 @@ async fn open(service: &Service, uploads: &Uploads, path: &SafePath, part: &Part
     let unfinished = uploads.unfinished.clone();
     blocking(move || {
         if let Some(partial) = Partial::find(&root, &path, &id)? {
+            // This run may keep what the one before did not.
+            partial.protect(&attributes);
             return Ok(partial);
         }
         unfinished.begin(&root, partial::hidden(&path, &id)?)?;
