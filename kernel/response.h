@@ -21,7 +21,7 @@ struct pcc_response {
 	pcc_num pairs;
 };
 
-/* control/response.rs, Estimate::shrunk */
+/* control/response.rs, Estimate::wiener */
 PCC_CALL pcc_num pcc_wiener(pcc_num mean, pcc_num variance)
 {
 	pcc_num square = n_square(mean);

@@ -54,7 +54,7 @@ impl Attributes {
         Self { mode, modified, owner, group, extended: Extended::default() }
     }
 
-    /// What a message says, and of extended attributes these kinds; of what is no such field, nothing.
+    /// Those that a message tells, and of extended attributes these kinds. Other fields tell nothing.
     pub(crate) fn told(headers: &HeaderMap, kinds: Kinds) -> Self {
         let text = |name: HeaderName| headers.get(name)?.to_str().ok();
         Self {

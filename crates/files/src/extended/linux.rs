@@ -100,8 +100,8 @@ fn give_all(wanted: &Xattrs, file: BorrowedFd<'_>) -> Result<()> {
     outcome
 }
 
-/// Gives these permissions in place of an access control list, in one step, if lists and permissions are known: a list that is there would
-/// take them for what its entries may do, and may stay if the new one is refused.
+/// Gives these permissions in place of an access control list, in one step, if both lists and permissions are known. `chmod` would tell a
+/// list that is there what its entries may do, and the list may stay if the new one is refused.
 ///
 /// Errors: as of setting an attribute.
 pub(crate) fn end_list(extended: &Extended, mode: Option<u32>, file: impl AsFd) -> io::Result<()> {

@@ -117,7 +117,7 @@ impl Store {
         Self { sparse, ..self }
     }
 
-    /// What an earlier run left becomes as private as a partial file with these attributes: that run may have kept others.
+    /// Makes the rest of an earlier run as private as a partial file with these attributes: that run may have kept others.
     pub(super) fn protect(&self, attributes: &Attributes) {
         if let Out::Part(part) = &self.out {
             protect(&part.file, attributes, &part.target);
