@@ -21,7 +21,7 @@ pub struct Sent {
 
 /// Has ssh start an upload on that computer, to another one.
 ///
-/// Errors: as of [`reach`]; the order is too long.
+/// Errors: as of [`reach`](crate::reach()); the order is too long.
 pub async fn send(route: &Route, from: &Remote, order: Order) -> Result<Sent, ReachError> {
     if serde_json::to_string(&order).is_ok_and(|text| text.len() as u64 > LONGEST_ORDER) {
         return Err(ReachError::TooLong);
