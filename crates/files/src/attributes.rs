@@ -14,6 +14,7 @@ use http::header::{HeaderName, HeaderValue};
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;
+#[cfg(unix)]
 use written::{NANOS, nanos_since_1970};
 
 /// All that is known of them.

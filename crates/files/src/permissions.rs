@@ -91,6 +91,10 @@ impl Permissions {
         self
     }
 
+    pub(crate) fn mode(self) -> Option<u32> {
+        None
+    }
+
     pub fn protect<F>(self, _: F) {}
 
     pub fn give<F>(self, _: F) {}

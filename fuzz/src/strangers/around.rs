@@ -219,6 +219,10 @@ pub mod owners {
     pub fn text(_: Kind, number: u32, _: bool) -> String {
         number.to_string()
     }
+
+    pub fn may_give_away() -> bool {
+        false
+    }
 }
 
 #[path = "../../../crates/files/src/serve"]
@@ -273,7 +277,7 @@ pub mod client {
 pub mod get {
     pub mod journal;
 
-    mod plain {
+    mod nofollow {
         use std::fs::{File, OpenOptions};
         use std::io::{ErrorKind, Result};
 
@@ -283,7 +287,7 @@ pub mod get {
             Nothing,
         }
 
-        pub(super) fn claim(_: &std::path::Path, _: &mut OpenOptions) -> Result<Claimed> {
+        pub(super) fn open_ours(_: &std::path::Path, _: &mut OpenOptions) -> Result<Claimed> {
             Ok(Claimed::Nothing)
         }
 
