@@ -74,8 +74,8 @@ def main():
     lab, commit = sys.argv[1:]
     print(f"""# In company, on paths that nobody tuned on
 
-Ten cases that were written down before they ran, the last five of them once this law was done. No change of the law was judged by them. The law is that of commit {commit}. Each case has
-ten seeds, and starts are drawn by the seed. CUBIC and BBR are the simulator's models, in PCC's place on the same path: `cubic` or `bbr` in place of `pcc` in the command. A cell has the median of the seeds, and the worst in brackets. Made by
+Ten cases that were written down before they ran, the last five of them once this law was done. No change of the law was judged by them. The law is
+that of commit {commit}. Each case has ten seeds, and starts are drawn by the seed. CUBIC and BBR are the simulator's models, in PCC's place on the same path: `cubic` or `bbr` in place of `pcc` in the command. A cell has the median of the seeds, and the worst in brackets. Made by
 
 ```sh long
 python3 docs/results/company.py target/release/pcc-lab COMMIT >docs/results/company.md

@@ -37,12 +37,12 @@ WHY = {
     "24": "law: a level is taken for a queue until an experiment shows that it is none",
     "25": "law: a policer's bucket forgives for a while what is too much, so that a probe above the path says nothing",
     "27": "law: it leaves too much, since it answers the queue that CUBIC fills",
-    "31": "law: it takes seconds until the queue is known to be the rival's, and its floor begins at the little that it has by then",
-    "41": "law: eight and more take each other for a rival now and then, and keep a queue until they have given way",
-    "41a": "law: CoDel drops before a queue stands out of the readings. Such losses take long to be known for somebody's",
-    "43": "law: where a buffer holds a few packets a probe above the path overflows it. CUBIC halves at each such loss, PCC does not",
-    "44": "law: each sender probes above its part, and few packets of buffer do not hold what all of these add",
-    "45": "law: PCC keeps a buffer of a quarter of a BDP from being empty, so that the first window of a file loses packets in it",
+    "31": "law, not traced in this campaign: it takes seconds until the queue is known to be the rival's, and its floor begins at the little that it has by then",
+    "41": "law, not traced in this campaign: eight and more take each other for a rival now and then, and keep a queue until they have given way",
+    "41a": "law, not traced: CoDel drops before a queue stands out of the readings. Such losses take long to be known for somebody's",
+    "43": "law, not traced in this campaign: where a buffer holds a few packets a probe above the path overflows it. CUBIC halves at each such loss, PCC does not",
+    "44": "law, not traced: each sender probes above its part, and few packets of buffer do not hold what all of these add",
+    "45": "law, not traced: PCC keeps a buffer of a quarter of a BDP from being empty, so that the first window of a file loses packets in it",
 }
 HEAD = """# Results
 
@@ -58,8 +58,9 @@ make figures          # hours; Ctrl-C stops it, the same command continues
 ```
 
 The senders are PCC over QUIC and PCC in the kernel, Ascent with `fair` and one set of defaults, of commit
-{commit}{since}. The peers are the TCPs of Linux {kernel}, and the same QUIC stack's CUBIC and BBRv3, over the same paths with the same seeds. A run repeats bit for bit. The size
-is the standard one: shorter than the papers', so that start-up weighs more. Every figure counts from the first packet on.
+{commit}{since}. The peers are the TCPs of Linux {kernel}, and the same QUIC stack's CUBIC and BBRv3, over the same paths with the same
+seeds. A run repeats bit for bit. The size is the standard one: shorter than the papers', so that start-up weighs more. Every figure counts
+from the first packet on.
 
 | here | what it is |
 |---|---|

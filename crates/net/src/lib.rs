@@ -10,8 +10,8 @@
 //! * [`examine`](examine::examine) measures what a path to a server allows: UDP, packet sizes, ECN, HTTP/3.
 //! * [`scope`] reads link-local IPv6 addresses, [`listen`] an address to listen on, [`percent`] writes names as URLs have them.
 //! * [`via`] finds the interfaces of this host that a connection is to use.
-//! * [`throttle`] keeps an application below a rate, [`escape_for_terminal`](escape_for_terminal()) keeps text of strangers from commanding a terminal, and
-//!   [`with_causes`] tells an error with its causes.
+//! * [`throttle`] keeps an application below a rate, [`escape_for_terminal`](escape_for_terminal()) keeps text of
+//!   strangers from commanding a terminal, and [`with_causes`] tells an error with its causes.
 
 pub mod alias;
 pub mod backoff;

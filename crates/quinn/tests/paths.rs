@@ -153,18 +153,21 @@ impl Observer for AsksForLess {
     }
 }
 
+/// A connection's probes depend on how many this process began before, those of other tests among them: one alone had 6.05.
 #[test]
 fn over_quinn_a_handle_changes_the_utility_of_a_connection() {
     let (path, time) = ("rate=20Mbit,rtt=30ms,buffer=75KB", Duration::from_secs(10));
-    let asks = Arc::new(AsksForLess::default());
-    let observer = Some(Arc::clone(&asks) as _);
-    let config = pcc_quinn::PccConfig::from(pcc::Config { observer, ..core(1) });
-    asks.handle.set(config.handle.clone()).expect("once");
-    let now = Instant::now();
-    let achieved = run(quinn_stack::pair(now, config), now, path, 1, time);
-    assert!(asks.intervals.load(Ordering::Relaxed) > 100, "{asks:?}");
-    // Without it 18. quinn draws numbers of its own: one run of hundreds had 6.05.
-    assert!((4.0..8.0).contains(&achieved.goodput), "{achieved:?}");
+    let [goodput, ..] = medians(5, |seed| {
+        let asks = Arc::new(AsksForLess::default());
+        let observer = Some(Arc::clone(&asks) as _);
+        let config = pcc_quinn::PccConfig::from(pcc::Config { observer, ..core(seed) });
+        asks.handle.set(config.handle.clone()).expect("once");
+        let now = Instant::now();
+        let achieved = run(quinn_stack::pair(now, config), now, path, seed, time);
+        assert!(asks.intervals.load(Ordering::Relaxed) > 100, "{asks:?}");
+        achieved
+    });
+    assert!((4.0..6.0).contains(&goodput), "{goodput} Mbit/s");
 }
 
 #[test]

@@ -21,12 +21,11 @@ pub(super) const TELLING_PACKETS: f64 = 3.0;
 pub(super) const TELLING: f64 = 0.0005;
 /// By so many standard errors a level moved in a test.
 const CERTAIN: f64 = 3.0;
-/// Errors below which a level is too short for a test of it to tell anything. Without an end the rate of a path that changes every
-/// 5 s falls from 0.85 to 0.57 (row 5 of the score).
+/// Errors below which a level is too short for a test of it to tell anything. Other values: `docs/sweeps/loss-tells.md`. Without an end
+/// the rate of a path that changes every 5 s falls from 0.85 to 0.57 (row 5 of the score).
 const TELLABLE: f64 = 12.0;
-/// Loss rate of a queue that overflows, which a radio's delay does not. By 0.015, 0.01, 0.006 and 0.003, 32 senders that start within
-/// 10 s lose 5.1, 3.4, 3.1 and 3.9 %, and 6.6 % without it (50 Mbit/s, 40 ms, half a BDP, median of 14 seeds). One sender on the path of
-/// row 5 has 50, 49, 48 and 46 Mbit/s, and 52 without it.
+/// Loss rate of a queue that overflows, which a radio's delay does not. Other values, for crowds and for one sender:
+/// `docs/sweeps/loss-tells.md`.
 const OVERFLOWS: f64 = 0.01;
 /// Two errors of a reading: more than this is a radio's, not a host's or a wire's. Unit: s.
 const NOISY: f64 = 0.005;
