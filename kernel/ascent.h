@@ -304,7 +304,8 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	pair = &law->pair;
 	pcc_set_steps(law);
 	pcc_learn_growth(law);
-	law->report.excess_loss = pcc_losses_update(&probing->losses, pair);
+	law->report.excess_loss = pcc_losses_update(&probing->losses, pair,
+						    pcc_level_fullness(&probing->level));
 	pair->shared = n_less(pcc_at_most(&probing->share), ASCENT_ALONE);
 	growth = pcc_wiener(pair->growth.mean, pair->growth.variance);
 	if (!pcc_level_read(&probing->level, pair, growth))
@@ -372,9 +373,7 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	probing->price = pcc_price_follow(probing->price, &probing->level);
 	dear = pcc_price_factor(probing->price, &probing->level, &law->forecast, program);
 	best = n_mul(best, dear);
-	if (n_above(pcc_at_least(&probing->share), ASCENT_ALONE))
-		probing->max_delivery_rate = n_mul(ASCENT_FORGETTING, probing->max_delivery_rate);
-	else if (!probing->rival.has_floor)
+	if (!n_above(pcc_at_least(&probing->share), ASCENT_ALONE) && !probing->rival.has_floor)
 		pcc_level_request_test(&probing->level, &law->pair);
 	probing->max_delivery_rate = n_max(probing->max_delivery_rate, n_min(carried, law->pair.rate));
 	law->rate = pcc_clamp(&law->path, pcc_above_floor(law, program, best));

@@ -26,9 +26,8 @@ struct pcc_level {
 	pcc_num noise;
 	/* So many of those are known, as far as it matters. */
 	pcc_num differences;
-	/* The last reading, NaN before the first, and its time, NaN where the next one does
-	 * not follow it: after a pause a queue may be any, and that tells nothing of how far
-	 * readings are off.
+	/* The last reading, and its time, NaN where the next one does not follow it: after a
+	 * pause a queue may be any, and that tells nothing of how far readings are off.
 	 */
 	pcc_num last;
 	pcc_num last_at;
@@ -54,7 +53,6 @@ PCC_PART void pcc_level_above(struct pcc_level *level, pcc_num least)
 {
 	*level = (struct pcc_level){
 		.least = least,
-		.last = N_UNKNOWN,
 		.last_at = N_UNKNOWN,
 	};
 }

@@ -7,22 +7,9 @@
 
 #include "pair.h"
 
-/* A line through the loss rates of late on ln of the rates, each probe by its packets. Who
- * sends few an RTT learns more from the rate's own moves than from probes, the more the
- * further they went: so nothing is forgotten when the rate changes. Sums, of which older
- * ones weigh less.
- */
-struct pcc_rate_regression {
-	pcc_num packets;
-	pcc_num lost;
-	pcc_num bursts;
-	pcc_num x;
-	pcc_num xx;
-	pcc_num xy;
-};
-
 /* How losses, or marks, go with something else. Each probe is compared with those of late, so that
- * what others change meanwhile counts for little.
+ * what others change meanwhile counts for little. Nothing is forgotten when the rate changes: who
+ * sends few packets an RTT learns more from the rate's own moves than from probes.
  */
 struct pcc_loss_regression {
 	/* Sums over the probes of late: packets, lost ones, runs of those, and what each packet
@@ -40,7 +27,6 @@ struct pcc_loss_regression {
 };
 
 struct pcc_losses {
-	struct pcc_rate_regression own;
 	/* Losses along ln of the rate, and along the RTT; marks along ln of the rate. */
 	struct pcc_loss_regression losses;
 	struct pcc_loss_regression overflows;
@@ -52,49 +38,6 @@ struct pcc_losses {
 	/* Loss rate that does not certainly answer. Its part that may be somebody's has a price. */
 	pcc_num random;
 };
-
-/* Takes in a probe at a rate in ln x. */
-PCC_CALL int pcc_rate_regression_take(struct pcc_rate_regression *fit,
-				      const struct pcc_lost *probe, pcc_num x)
-{
-	PCC_NEEDS(fit, 0);
-	PCC_NEEDS(probe, 0);
-	fit->packets = n_add(fit->packets, probe->packets);
-	fit->lost = n_add(fit->lost, probe->lost);
-	fit->bursts = n_add(fit->bursts, probe->bursts);
-	fit->x = n_add(fit->x, n_mul(probe->packets, x));
-	fit->xx = n_add(fit->xx, n_mul(n_mul(probe->packets, x), x));
-	fit->xy = n_add(fit->xy, n_mul(probe->lost, x));
-	return 0;
-}
-
-PCC_CALL int pcc_rate_regression_fade(struct pcc_rate_regression *fit)
-{
-	pcc_num kept = RESPONSE_MEMORY;
-
-	PCC_NEEDS(fit, 0);
-	fit->packets = n_mul(fit->packets, kept);
-	fit->lost = n_mul(fit->lost, kept);
-	fit->bursts = n_mul(fit->bursts, kept);
-	fit->x = n_mul(fit->x, kept);
-	fit->xx = n_mul(fit->xx, kept);
-	fit->xy = n_mul(fit->xy, kept);
-	return 0;
-}
-
-/* How the loss rate answers to the rate, d L / d ln x: the slope, and so many errors more. */
-PCC_CALL pcc_num pcc_rate_regression_slope(const struct pcc_rate_regression *fit, pcc_num errors)
-{
-	pcc_num squares, mean, variance;
-
-	PCC_NEEDS(fit, N_UNKNOWN);
-	squares = n_sub(fit->xx, n_div(n_mul(fit->x, fit->x), fit->packets));
-	mean = n_sub(fit->xy, n_div(n_mul(fit->x, fit->lost), fit->packets));
-	mean = n_div(mean, squares);
-	variance = pcc_packet_variance(fit->packets, fit->lost, fit->bursts);
-	variance = n_div(variance, squares);
-	return n_add(mean, n_mul(errors, n_sqrt(variance)));
-}
 
 PCC_PART pcc_num pcc_of_late(pcc_num sum, pcc_num more)
 {
@@ -151,6 +94,12 @@ PCC_PART pcc_num pcc_likelier_by(const struct pcc_loss_regression *regression, p
 	return pcc_likelier(n_div(n_mul(slope, evidence), scatter));
 }
 
+/* Whether losses certainly rise (97.5 %), were no other sender there to scatter them. */
+PCC_PART bool pcc_certainly_rise(const struct pcc_loss_regression *regression)
+{
+	return n_above(regression->xy, n_mul(N_TWO, n_sqrt(regression->xx)));
+}
+
 /* By how much likelier what was seen is if losses answer than if they do not, by the mean of
  * the slopes. Samples may scatter more than their own variance says, as beside other senders.
  */
@@ -183,10 +132,10 @@ PCC_CALL pcc_num pcc_loss_regression_rises(const struct pcc_loss_regression *reg
 	return n_div(evidence, n_sqrt(n_add(N_ONE, n_div(regression->samples, N_TWO))));
 }
 
-/* The loss rate that has a price, where the longest queue of late is so full, above 0 and below 1.
- * What comes with a longer queue is somebody's overflow, however little ours.
+/* Probability that losses are nobody's, where the longest queue of late is so full, above 0 and
+ * below 1. What comes with a longer queue is somebody's overflow, however little ours.
  */
-PCC_CALL pcc_num pcc_priced_loss(const struct pcc_losses *losses, pcc_num fullness)
+PCC_CALL pcc_num pcc_nobodys_loss(const struct pcc_losses *losses, pcc_num fullness)
 {
 	pcc_num odds, overflows, against;
 
@@ -197,7 +146,14 @@ PCC_CALL pcc_num pcc_priced_loss(const struct pcc_losses *losses, pcc_num fullne
 	overflows = n_div(pcc_loss_regression_rises(&losses->overflows), overflows);
 	against = n_add(N_ONE, n_div(pcc_loss_regression_answers(&losses->losses), odds));
 	against = n_mul(against, n_add(N_ONE, overflows));
-	return n_mul(n_sub(N_ONE, n_div(N_ONE, against)), losses->random);
+	return n_div(N_ONE, against);
+}
+
+/* The loss rate that has a price. */
+PCC_CALL pcc_num pcc_priced_loss(const struct pcc_losses *losses, pcc_num fullness)
+{
+	PCC_NEEDS(losses, N_ZERO);
+	return n_mul(n_sub(N_ONE, pcc_nobodys_loss(losses, fullness)), losses->random);
 }
 
 /* The share of marks that has a price. */
@@ -210,36 +166,40 @@ PCC_CALL pcc_num pcc_priced_marks(const struct pcc_losses *losses, pcc_num marke
 	return n_mul(n_div(answers, n_add(LOSS_NOBODYS_MARKS, answers)), marked);
 }
 
-/* Takes in a pair: the share of its packets that were lost because of the rate. */
-PCC_CALL pcc_num pcc_losses_update(struct pcc_losses *losses, const struct pcc_pair *pair)
+/* Takes in a pair, behind a queue of which the longest of late was so full. The share of its
+ * packets that the rate lost, as is to be expected.
+ */
+PCC_CALL pcc_num pcc_losses_update(struct pcc_losses *losses, const struct pcc_pair *pair,
+				   pcc_num fullness)
 {
 	const struct pcc_lost *probe;
-	pcc_num loss, less, x;
+	pcc_num ours, change, more, x;
+	bool certain;
 	int i;
 
 	PCC_NEEDS(losses, N_ZERO);
 	PCC_NEEDS(pair, N_ZERO);
-	loss = pair->loss.mean;
 	if (n_is_zero(losses->origin))
 		losses->origin = n_log(pair->rate);
-	pcc_rate_regression_fade(&losses->own);
 	for (i = 0; i < 2; i++) {
 		probe = &pair->lost[i];
 		x = n_sub(probe->ln_rate, losses->origin);
-		pcc_rate_regression_take(&losses->own, probe, x);
 		pcc_loss_regression_take(&losses->losses, probe, x, false);
 		if (n_known(probe->rtt))
 			pcc_loss_regression_take(&losses->overflows, probe, probe->rtt, false);
 		pcc_loss_regression_take(&losses->marks, probe, x, true);
 	}
-	if (n_above(pcc_rate_regression_slope(&losses->own, n_neg(N_TWO)), N_ZERO)) {
-		/* What the slower probe lost bounds what is random. */
-		less = n_min(n_sub(pair->low_loss, losses->random), N_ZERO);
-		losses->random = n_add(losses->random, n_mul(PAIR_WEIGHT, less));
-		return n_not_negative(n_sub(loss, losses->random));
-	}
-	losses->random = n_add(losses->random, n_mul(PAIR_WEIGHT, n_sub(loss, losses->random)));
-	return N_ZERO;
+	ours = n_sub(N_ONE, pcc_nobodys_loss(losses, fullness));
+	change = n_sub(pair->loss.mean, losses->random);
+	certain = pcc_certainly_rise(&losses->losses);
+	/* What the slower probe lost bounds what is random. */
+	if (certain)
+		change = n_min(n_sub(pair->low_loss, losses->random), N_ZERO);
+	losses->random = n_add(losses->random, n_mul(PAIR_WEIGHT, change));
+	more = n_not_negative(n_sub(pair->loss.mean, losses->random));
+	if (certain)
+		return more;
+	return n_mul(ours, pcc_wiener(more, pair->loss.variance));
 }
 
 #endif

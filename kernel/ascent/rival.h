@@ -76,10 +76,7 @@ PCC_CALL pcc_num pcc_rival_update(struct pcc_rival *rival, const struct pcc_riva
 	PCC_NEEDS(sample, N_UNKNOWN);
 	weight = n_div(sample->since, n_max(n_mul(RIVAL_MEMORY_RTTS, sample->rtt), RIVAL_MEMORY));
 	weight = n_clamp(weight, N_ZERO, N_ONE);
-	/* Who was found out once is there as long as the queue is long: beside a floor nobody
-	 * can tell whose it is.
-	 */
-	crowded = sample->is_long && (sample->shared || rival->has_floor);
+	crowded = sample->is_long && sample->shared;
 	more = n_sub(crowded ? N_ONE : N_ZERO, rival->crowded);
 	rival->crowded = n_add(rival->crowded, n_mul(weight, more));
 	rival->age = n_add(rival->age, sample->since);

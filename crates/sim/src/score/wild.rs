@@ -66,7 +66,7 @@ pub(super) const ROWS: &[Row] = &[
         .long([30, 60], [3, 5])
         .today(2.9),
     bursts("12 Mbit/s, 500 ms, bursts of 12", BURSTS[0], [0.86, 0.93]),
-    bursts("satellite, bursts of 16", BURSTS[1], [0.85, 0.92]),
+    bursts("satellite, bursts of 16", BURSTS[1], [0.85, 0.92]).today(0.76),
     bursts("100 Mbit/s, 1 %, bursts of 8", BURSTS[2], [0.95, 0.99]).long([12, 60], [2, 5]),
     recorded("Verizon LTE, of BBR's", TRACES[0]),
     recorded_queue("p95 of RTT added, of BBR's", TRACES[0]),

@@ -57,6 +57,7 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
         &[
             ("own-loss", "All losses are random."),
             ("random-loss", "All losses are the sender's own."),
+            ("expected", "Losses are ours if they certainly are; in part they never are."),
             ("bounds", "While losses are ours, random loss stays as it was."),
             ("nobodys", "No loss is nobody's: all random loss has its price."),
             ("nobodys-marks", "No mark is nobody's: each has its price."),
@@ -105,9 +106,7 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
         "A rival",
         &[
             ("rival", "No floor is put under the rate beside a sender that fills the queue."),
-            ("forgetting", "The most that was carried is never forgotten."),
             ("senders", "A queue is a rival's only if it is longer than the largest crowd would keep it."),
-            ("stays", "A rival is one only while the queue certainly is not all ours."),
             ("yields", "The floor does not give way after a loss."),
             ("drained", "A queue that drains while the floor gives way does not end it."),
             ("falls", "The floor does not give way when the queue falls."),
@@ -136,6 +135,6 @@ pub(crate) const GROUPS: [(&str, &[&str]); 9] = [
     ("the odds before any evidence", &["rare", "full"]),
     ("the evidence", &["rates", "queues"]),
     ("the evidence's errors", &["best-slope", "others", "remembered"]),
-    ("the rival", &["forgetting", "yields", "bears"]),
+    ("the rival", &["yields", "bears"]),
     ("falls and returns", &["falls", "returns", "answered", "whole"]),
 ];

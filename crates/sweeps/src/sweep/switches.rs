@@ -111,18 +111,28 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 76] = [
     ),
     (
         "control/ascent/loss.rs",
-        "if self.own.slope().is_above(0.0) {",
-        "if self.own.slope().is_above(0.0) && !crate::off(\"own-loss\") || crate::off(\"random-loss\") {",
+        "if certain { more.mean } else { ours * more.wiener() }",
+        "if crate::off(\"own-loss\") {\n            0.0\n        } else if certain {\n            more.mean\n        } else {\n            ours * more.wiener()\n        }",
     ),
     (
         "control/ascent/loss.rs",
-        "(low.undelivered() - self.random).min(0.0)",
-        "if crate::off(\"bounds\") { 0.0 } else { (low.undelivered() - self.random).min(0.0) }",
+        "let (certain, random) = (self.losses.certainly_rise(), self.random);",
+        "let (certain, random) = (self.losses.certainly_rise() || crate::off(\"random-loss\"), self.random);",
     ),
     (
         "control/ascent/loss.rs",
-        "(1.0 - self.is_nobodys(odds))",
-        "(1.0 - if crate::off(\"nobodys\") { 0.0 } else { self.is_nobodys(odds) })",
+        "let ours = 1.0 - self.is_nobodys(fullness);",
+        "let ours = if crate::off(\"expected\") { 0.0 } else { 1.0 - self.is_nobodys(fullness) };",
+    ),
+    (
+        "control/ascent/loss.rs",
+        "(low.undelivered() - random).min(0.0)",
+        "if crate::off(\"bounds\") { 0.0 } else { (low.undelivered() - random).min(0.0) }",
+    ),
+    (
+        "control/ascent/loss.rs",
+        "(1.0 - self.is_nobodys(fullness)) * self.random",
+        "(1.0 - if crate::off(\"nobodys\") { 0.0 } else { self.is_nobodys(fullness) }) * self.random",
     ),
     (
         "control/ascent/loss.rs",
@@ -267,11 +277,6 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 76] = [
     ("control/ascent/price.rs", "|| self.mean <= noise {", "|| self.mean <= noise && !crate::off(\"noisy-price\") {"),
     ("control/ascent/mod.rs", "floor.map_or(", "floor.filter(|_| !crate::off(\"rival\")).map_or("),
     (
-        "control/ascent/mod.rs",
-        "probing.max_delivery_rate *= FORGETTING;",
-        "probing.max_delivery_rate *= if crate::off(\"forgetting\") { 1.0 } else { FORGETTING };",
-    ),
-    (
         "control/ascent/probing.rs",
         "(DOUBTFUL / self.share.at_least(ERRORS))",
         "(DOUBTFUL / if crate::off(\"senders\") { 0.0 } else { self.share.at_least(ERRORS) })",
@@ -300,7 +305,6 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 76] = [
     ("control/ascent/rival.rs", "let grew = cubic.age >", "let grew = !crate::off(\"returns\") && cubic.age >"),
     ("control/ascent/rival.rs", "> ANSWERED * rtt", "> if crate::off(\"answered\") { 0.0 } else { ANSWERED } * rtt"),
     ("control/ascent/rival.rs", "let low = if lost {", "let low = if lost || crate::off(\"whole\") {"),
-    ("control/ascent/rival.rs", "(shared || self.is_there())", "(shared || self.is_there() && !crate::off(\"stays\"))"),
     (
         "control/ascent/mod.rs",
         "deviation: probing.deviation.mean,",
@@ -330,8 +334,8 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 76] = [
     ),
     (
         "control/ascent/mod.rs",
-        "        } else if !probing.rival.is_there() {\n            probing.level.request_test(&reading.pair);\n        }",
-        "        }\n        if (probing.share.at_least(ERRORS) <= ALONE || crate::off(\"alone\"))\n            && (!probing.rival.is_there() || crate::off(\"known\"))\n        {\n            probing.level.request_test(&reading.pair);\n        }",
+        "if probing.share.at_least(ERRORS) <= ALONE && !probing.rival.is_there() {",
+        "if (probing.share.at_least(ERRORS) <= ALONE || crate::off(\"alone\"))\n            && (!probing.rival.is_there() || crate::off(\"known\"))\n        {",
     ),
     (
         "lib.rs",

@@ -5,8 +5,7 @@
 //! a queue. Losses are priced by the probability that they are not nobody's. Sources: Bayes' theorem over a few slopes, and Schwarz's criterion.
 
 use super::pair::{Pair, WEIGHT, achieved, packet_variance};
-use crate::control::response::{Estimate, MEMORY};
-use crate::interval::Report;
+use crate::control::response::{ERRORS, Estimate};
 
 /// Slopes d L / d ln x of losses that answer to our rate: of one of 33 senders, of ten, of three, and of a lone one. Nobody's have 0.
 const SLOPES: [f64; 4] = [0.03, 0.1, 0.3, 1.0];
@@ -18,7 +17,7 @@ const NOBODYS_MARKS: f64 = 99.0;
 const RARE: f64 = 0.1;
 /// Lost, or marked, packets that are remembered, while some are.
 const REMEMBERED: f64 = 2500.0;
-/// Weight of the probes of late when another comes: those of twenty pairs, as many as [`MEMORY`] has. Where nothing is lost
+/// Weight of the probes of late when another comes: those of twenty pairs. Where nothing is lost
 /// any more, all evidence fades as fast.
 const RECENT: f64 = 0.975;
 /// So many times less likely than all else it is, before any evidence, that losses come with a queue that only others fill.
@@ -30,47 +29,9 @@ crate::shared::shared_with_c!("LOSS_" []
     SLOPE_OF_33 = SLOPES[0], SLOPE_OF_10 = SLOPES[1], SLOPE_OF_3 = SLOPES[2], SLOPE_OF_1 = SLOPES[3]
 );
 
-/// The line of loss rates over ln of the rates, each probe by its packets. Nothing is forgotten when the rate changes: a sender of
-/// few packets an RTT learns more from the rate's own moves than from probes. Sums, of which older ones weigh less.
-#[derive(Clone, Copy, Debug, Default)]
-struct RateRegression {
-    packets: f64,
-    lost: f64,
-    bursts: f64,
-    x: f64,
-    xx: f64,
-    xy: f64,
-}
-
-impl RateRegression {
-    fn fade(&mut self) {
-        for sum in [&mut self.packets, &mut self.lost, &mut self.bursts, &mut self.x, &mut self.xx, &mut self.xy] {
-            *sum *= MEMORY;
-        }
-    }
-
-    /// Takes in a probe of this rate, in ln x.
-    fn take(&mut self, probe: &Report, x: f64) {
-        let packets = f64::from(probe.packets);
-        let lost = packets * probe.undelivered();
-        self.packets += packets;
-        self.lost += lost;
-        self.bursts += f64::from(probe.loss_bursts);
-        self.x += packets * x;
-        self.xx += packets * x * x;
-        self.xy += lost * x;
-    }
-
-    /// d L / d ln x.
-    fn slope(&self) -> Estimate {
-        let squares = self.xx - self.x * self.x / self.packets;
-        let mean = (self.xy - self.x * self.lost / self.packets) / squares;
-        Estimate { mean, variance: packet_variance(self.packets, self.lost, self.bursts) / squares }
-    }
-}
-
 /// How losses go with something else. Each probe is compared with those of late, so that what others change meanwhile counts for
-/// little. Sums of squares and products, by the inverse of the variance.
+/// little. Nothing is forgotten when the rate changes: a sender of few packets an RTT learns more from the rate's own moves than
+/// from probes. Sums of squares and products, by the inverse of the variance.
 #[derive(Clone, Copy, Debug, Default)]
 struct LossRegression {
     /// Sums over the probes of late: packets, lost ones, runs of those, and what each packet was sent at.
@@ -110,6 +71,11 @@ impl LossRegression {
         (unexplained / (self.samples - 1.0).max(1.0)).max(1.0)
     }
 
+    /// Whether losses certainly rise (97.5 %), were no other sender there to scatter them.
+    fn certainly_rise(&self) -> bool {
+        self.xy > ERRORS * self.xx.sqrt()
+    }
+
     /// By how much likelier what was seen is if losses answer than if they do not, by the mean of the slopes.
     fn answers(&self) -> f64 {
         let scatter = self.scatter();
@@ -127,7 +93,6 @@ impl LossRegression {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Loss {
-    own: RateRegression,
     /// Losses along ln of the rate, and along the RTT.
     losses: LossRegression,
     overflows: LossRegression,
@@ -140,14 +105,13 @@ pub(super) struct Loss {
 }
 
 impl Loss {
-    /// Takes in a pair: the share of its packets that were lost because of the rate.
-    pub(super) fn update(&mut self, pair: &Pair) -> f64 {
-        let loss = pair.loss().mean;
+    /// Takes in a pair, behind a queue of which the longest of late was so full. The share of its packets that the rate lost, as is
+    /// to be expected.
+    pub(super) fn update(&mut self, pair: &Pair, fullness: f64) -> f64 {
+        let loss = pair.loss();
         let origin = *self.origin.get_or_insert(pair.rate().ln());
-        self.own.fade();
         for probe in [&*pair.first, &*pair.second] {
             let x = achieved(probe).ln() - origin;
-            self.own.take(probe, x);
             let packets = f64::from(probe.packets);
             let lost = packets * probe.undelivered();
             self.losses.take(packets, lost, probe.loss_bursts, x);
@@ -156,14 +120,14 @@ impl Loss {
             }
             self.marks.take(packets, probe.packets_marked.into(), probe.packets_marked, x);
         }
-        if self.own.slope().is_above(0.0) {
-            // What the slower probe lost bounds what is random.
-            let (_, low) = pair.high_and_low();
-            self.random += WEIGHT * (low.undelivered() - self.random).min(0.0);
-            return (loss - self.random).max(0.0);
-        }
-        self.random += WEIGHT * (loss - self.random);
-        0.0
+        let ours = 1.0 - self.is_nobodys(fullness);
+        let (_, low) = pair.high_and_low();
+        let (certain, random) = (self.losses.certainly_rise(), self.random);
+        // What the slower probe lost bounds what is random.
+        let change = if certain { (low.undelivered() - random).min(0.0) } else { loss.mean - random };
+        self.random += WEIGHT * change;
+        let more = Estimate { mean: (loss.mean - self.random).max(0.0), ..loss };
+        if certain { more.mean } else { ours * more.wiener() }
     }
 
     /// By how much more than what is random was lost.
@@ -172,17 +136,17 @@ impl Loss {
         Estimate { mean: loss.mean - self.random, ..loss }
     }
 
-    /// Probability that losses are nobody's, where these were the odds before. What comes with a longer queue is somebody's
-    /// overflow, however little ours.
-    fn is_nobodys(&self, odds: f64) -> f64 {
+    /// Probability that losses are nobody's, where the longest queue of late is so full, above 0 and below 1. What comes with a
+    /// longer queue is somebody's overflow, however little ours.
+    fn is_nobodys(&self, fullness: f64) -> f64 {
+        let odds = NOBODYS * (-self.random / RARE).exp() * (1.0 - fullness) / fullness;
         let overflows = self.overflows.rises() / (OTHERS * (1.0 + odds));
         1.0 / ((1.0 + self.losses.answers() / odds) * (1.0 + overflows))
     }
 
-    /// The loss rate that has a price, where the longest queue of late is so full, above 0 and below 1.
+    /// The loss rate that has a price.
     pub(super) fn priced(&self, fullness: f64) -> f64 {
-        let odds = NOBODYS * (-self.random / RARE).exp() * (1.0 - fullness) / fullness;
-        (1.0 - self.is_nobodys(odds)) * self.random
+        (1.0 - self.is_nobodys(fullness)) * self.random
     }
 
     /// The share of marks that has a price.
@@ -198,10 +162,13 @@ mod tests {
     use super::*;
     use crate::units::Bytes;
 
+    /// How full the longest queue is where nothing is known of queues.
+    const UNKNOWN: f64 = 0.5;
+
     /// Pairs on a path of 100 Mbit/s that loses 1 % at random and what is too much; what was ours of the last one.
     fn own(loss: &mut Loss, rate: f64, pairs: u64) -> f64 {
         let lost = |rate: f64| 0.01 + (1.0 - 100.0 / rate).max(0.0);
-        (0..pairs).map(|at| loss.update(&pair(at, rate, lost, |_| 0.0))).last().unwrap_or(0.0)
+        (0..pairs).map(|at| loss.update(&pair(at, rate, lost, |_| 0.0), UNKNOWN)).last().unwrap_or(0.0)
     }
 
     #[test]
@@ -232,7 +199,7 @@ mod tests {
                 && (loss_above_random.variance - lossy.loss().variance).abs() < 1e-12
         );
         let random = loss.random;
-        loss.update(&lossy);
+        loss.update(&lossy, UNKNOWN);
         assert!(loss.random <= random + WEIGHT * 0.041, "{loss:?}");
     }
 
@@ -257,7 +224,7 @@ mod tests {
         for at in 0..24 {
             let rate = 60.0 * 2.0_f64.powf((at % 8) as f64 / 7.0);
             let lost = (20.0 * (1.0 - 100.0 / rate).max(0.0)).round() as u32;
-            let found = loss.update(&few(at, rate, lost));
+            let found = loss.update(&few(at, rate, lost), UNKNOWN);
             if at >= 16 && lost > 0 {
                 ours = f64::max(ours, found);
             }
@@ -266,19 +233,21 @@ mod tests {
     }
 
     #[test]
-    fn losses_in_a_row_are_not_ours() {
+    fn losses_in_a_row_are_hardly_ours() {
         // The same moves; a fifth of the packets, at a high rate once and then at a low one, or by one burst of ten.
-        for lost in [|at: u64| u32::from(at.is_multiple_of(3)) * 4, |at: u64| u32::from(at == 23) * 10] {
+        let fifth = |at: u64| u32::from(at.is_multiple_of(3)) * 4;
+        let burst = |at: u64| u32::from(at == 23) * 10;
+        for (lost, most) in [(&fifth as &dyn Fn(u64) -> u32, 0.2), (&burst, 0.5)] {
             let mut loss = Loss::default();
             let found = (0..24).map(|at| {
                 let mut pair = few(at, 60.0 * 2.0_f64.powf((at % 8) as f64 / 7.0), lost(at));
                 for probe in [&mut pair.first, &mut pair.second] {
                     probe.loss_bursts = probe.loss_bursts.min(1);
                 }
-                loss.update(&pair)
+                loss.update(&pair, UNKNOWN)
             });
             let found = found.fold(0.0, f64::max);
-            assert!(found <= 0.0, "{found} of {loss:?}");
+            assert!(found < most / 6.0, "{found} of {loss:?}");
         }
     }
 
@@ -290,34 +259,32 @@ mod tests {
     }
 
     #[test]
-    fn the_slope_of_losses_is_that_of_least_squares() {
-        let line = RateRegression { packets: 100.0, lost: 8.0, bursts: 4.0, x: 10.0, xx: 5.0, xy: 2.0 };
-        let slope = line.slope();
-        assert!((slope.mean - (2.0 - 10.0 * 0.08) / (5.0 - 1.0)).abs() < 1e-12, "{slope:?}");
-        let loss = 9.0 / 102.0;
-        assert!((slope.variance - loss * (1.0 - loss) * 2.0 / 4.0).abs() < 1e-12, "{slope:?}");
+    fn a_slope_is_certain_from_two_errors_on() {
+        // 1 / √xx is the error of xy / xx.
+        for (xy, certain) in [(19.9, false), (20.1, true)] {
+            let regression = LossRegression { xx: 100.0, xy, yy: 1e9, samples: 3.0, ..LossRegression::default() };
+            assert_eq!(regression.certainly_rise(), certain, "{xy}, however much it scatters");
+        }
+        assert!(!LossRegression::default().certainly_rise());
     }
 
     #[test]
     fn the_slower_probe_s_loss_bounds_random_loss() {
         for (lost, random, ours) in [(0.01, 0.046, 0.0), (0.09, 0.05, 0.04)] {
-            // A line that certainly rises, whatever one more pair says.
-            let own = RateRegression { packets: 1e9, lost: 1e8, bursts: 1e8, x: 0.0, xx: 1e9, xy: 1e9 };
-            let mut loss = Loss { random: 0.05, own, ..Loss::default() };
-            let found = loss.update(&pair(0, 50.0, |_| lost, |_| 0.0));
-            assert!((found - ours).abs() < 1e-9 && (loss.random - random).abs() < 1e-9, "{found} of {loss:?}");
+            // Losses certainly rise, whatever one more pair says.
+            let losses = LossRegression { xx: 1e9, xy: 1e9, samples: 1e3, ..LossRegression::default() };
+            let mut loss = Loss { random: 0.05, losses, ..Loss::default() };
+            let found = loss.update(&pair(0, 50.0, |_| lost, |_| 0.0), UNKNOWN);
+            assert!((found - ours).abs() < 2e-4 && (loss.random - random).abs() < 1e-9, "{found} of {loss:?}");
         }
     }
-
-    /// How full the longest queue is where nothing is known of queues.
-    const UNKNOWN: f64 = 0.5;
 
     /// Pairs that lose as `lost` says, each tenth at half of the rate.
     fn at_two_rates(pairs: u64, lost: impl Fn(f64) -> f64) -> Loss {
         let mut loss = Loss::default();
         (0..pairs).for_each(|at| {
             let mbit = if at % 10 == 0 { 25.0 } else { 50.0 };
-            loss.update(&pair(at, mbit, &lost, |_| 0.0));
+            loss.update(&pair(at, mbit, &lost, |_| 0.0), UNKNOWN);
         });
         loss
     }
@@ -336,7 +303,7 @@ mod tests {
     fn what_follows_the_rate_has_its_whole_price() {
         // As of one of ten senders.
         let loss = at_two_rates(60, |rate| 0.1 + 0.1 * (rate / 50.0).ln());
-        assert!(loss.is_nobodys(1.0) < 1e-3, "{loss:?}");
+        assert!(loss.is_nobodys(0.8) < 1e-3, "{loss:?}");
         assert!(loss.priced(UNKNOWN) > 0.99 * loss.random && loss.random > 0.0, "{loss:?}");
     }
 
@@ -367,7 +334,7 @@ mod tests {
                 for probe in [&mut both.first, &mut both.second] {
                     probe.packets_marked = (f64::from(probe.packets) * marked[usize::from(!slow)]) as u32;
                 }
-                loss.update(&both);
+                loss.update(&both, UNKNOWN);
             }
             assert_eq!(loss.priced_marks(0.1) > 0.05, is_priced, "{marked:?}: {loss:?}");
         }
@@ -383,7 +350,7 @@ mod tests {
                 (probe.packets, probe.packets_lost) = (200, probe.packets_lost / 50);
                 probe.loss_bursts = probe.packets_lost;
             }
-            loss.update(&pair);
+            loss.update(&pair, UNKNOWN);
         }
         loss
     }
@@ -391,7 +358,7 @@ mod tests {
     #[test]
     fn losses_that_come_with_a_longer_queue_are_somebodys() {
         let of_three = |at: u64, much| if at.is_multiple_of(3) { much } else { 0.0 };
-        let is_free = |more: &dyn Fn(u64) -> (f64, f64)| whatever_we_send(more).is_nobodys(1.0) > 0.5;
+        let is_free = |more: &dyn Fn(u64) -> (f64, f64)| whatever_we_send(more).is_nobodys(0.8) > 0.5;
         assert!(is_free(&|at| (0.0, of_three(at, 0.01))), "a queue alone is no overflow");
         assert!(is_free(&|at| (of_three(at, 0.02), 0.0)), "nor are more losses at times");
         assert!(!is_free(&|at| (of_three(at, 0.02), of_three(at, 0.01))), "both at once are");
@@ -459,7 +426,7 @@ mod tests {
         let queue = LossRegression { xx: 1.0, xy: 2.0, yy: 4.0, samples: 2.0, ..LossRegression::default() };
         let loss = Loss { overflows: queue, ..Loss::default() };
         let overflows = (2.0_f64.exp() - 1.0) / 2.0_f64.sqrt() / 20.0;
-        assert!((loss.is_nobodys(4.0) - 0.8 / (1.0 + overflows)).abs() < 1e-12);
+        assert!((loss.is_nobodys(UNKNOWN) - 0.8 / (1.0 + overflows)).abs() < 1e-12);
     }
 
     #[test]
@@ -479,7 +446,7 @@ mod tests {
         let mut loss = Loss::default();
         let mut blind = pair(0, 50.0, |_| 0.1, |_| 0.0);
         blind.first.rtt = None;
-        loss.update(&blind);
+        loss.update(&blind, UNKNOWN);
         let packets = |regression: LossRegression| regression.packets / 10_000.0;
         assert!((packets(loss.overflows) - 0.975).abs() < 1e-9);
         assert!((packets(loss.losses) - 0.975 * 1.975).abs() < 1e-9);

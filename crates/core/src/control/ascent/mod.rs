@@ -79,8 +79,6 @@ const LONG_ENOUGH: f64 = 0.025;
 /// On a short path a probe may take four RTT, up to this, for the sake of its packets. Without it a policer of 10 Mbit/s and
 /// 64 kB over 1 ms drops 29 % of the packets, and 15 % with it. Unit: s.
 const SHORT: f64 = 0.005;
-/// Share of the largest carried rate that is kept from pair to pair while we are alone: half of it after 70 pairs.
-const FORGETTING: f64 = 0.99;
 /// A sender with a smaller share of the queue is not alone: halfway between a lone sender's 1 and 1/2 of two equal ones.
 const ALONE: f64 = 0.75;
 /// The largest crowd. A queue longer than so many equal senders keep it is a rival's.
@@ -96,7 +94,7 @@ const QUIET: f64 = 4.0;
 /// Probes on their way at the most: more than fit in an RTT. It bounds what is kept.
 const MAX_LAUNCHED: usize = 256;
 crate::shared::shared_with_c!("ASCENT_" [bottleneck, deviation, forecast, level, loss, pair, price, rival]
-    LONG_ENOUGH, SHORT, FORGETTING, ALONE, CROWD,
+    LONG_ENOUGH, SHORT, ALONE, CROWD,
     DOUBTFUL, QUIET, DOUBLING,
     EPSILON = Config::default().epsilon, STEP_MAX = Config::default().step_max,
     BACK_OFF_MAX = Config::default().back_off_max, INTERVAL_RTTS = Config::default().interval_rtts,
@@ -163,9 +161,7 @@ impl Ascent {
         let best = forecast.best_rate(utility, lowest, carried * (1.0 + reading.largest_step));
         let asked = probing.price.follow(probing.level.raw(), reading.queue.noise, &forecast, utility);
         let best = best * asked.powf(self.config.price_gain);
-        if probing.share.at_least(ERRORS) > ALONE {
-            probing.max_delivery_rate *= FORGETTING;
-        } else if !probing.rival.is_there() {
+        if probing.share.at_least(ERRORS) <= ALONE && !probing.rival.is_there() {
             probing.level.request_test(&reading.pair);
         }
         probing.max_delivery_rate = probing.max_delivery_rate.max(carried.min(reading.pair.rate()));
@@ -185,7 +181,7 @@ impl Ascent {
         let largest_step = self.largest_step(pairs);
         let probing = &mut self.probing;
         let (growth, carried) = (probing.growth(&pair), pair.carried());
-        let own_loss = probing.loss.update(&pair);
+        let own_loss = probing.loss.update(&pair, probing.level.fullness());
         let queue = probing.level.read(&pair, growth.wiener())?;
         if probing.level.on_tested(trial.wrapping_sub(1), &pair, probing.loss.random) {
             return None;

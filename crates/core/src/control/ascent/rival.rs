@@ -81,8 +81,7 @@ impl Rival {
     /// The floor under the rate, if there is one, in packets an RTT.
     pub(super) fn update(&mut self, sample: Sample) -> Option<f64> {
         let Sample { since, rtt, queue, is_long, shared, lost, window } = sample;
-        // A known rival stays as long as the queue is long: beside a floor nobody can tell whose the queue is.
-        let crowded = is_long && (shared || self.is_there());
+        let crowded = is_long && shared;
         let weight = (since / (MEMORY_RTTS * rtt).max(MEMORY)).clamp(0.0, 1.0);
         self.crowded += weight * (f64::from(u8::from(crowded)) - self.crowded);
         self.cubic = match self.cubic.map(|cubic| Cubic { age: cubic.age + since, ..cubic }) {
@@ -189,16 +188,6 @@ pub(super) mod tests {
         let after = rival.update(sample(0.05, true, false)).unwrap();
         assert!((0.68..0.80).contains(&(after / before)), "{before} became {after}");
         assert!(rival.update(sample(1.55, true, false)).unwrap() > after * 1.1);
-    }
-
-    #[test]
-    fn beside_a_known_rival_a_long_queue_counts_whoever_s_it_is() {
-        for (known, is_there) in [(true, true), (false, false)] {
-            let mut rival = if known { there() } else { Rival::default() };
-            let unsure = Sample { shared: false, ..sample(RTT, true, false) };
-            let floors = (0..200).map(|_| rival.update(unsure));
-            assert_eq!(floors.flatten().count() > 0, is_there, "known {known}");
-        }
     }
 
     #[test]

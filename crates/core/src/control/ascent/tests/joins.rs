@@ -224,17 +224,12 @@ fn pairs(
 fn others_are_learnt_of_in_a_certainly_shared_queue() {
     // 5 ms for ten pairs, and then 25 for ten: half of it is ours, or all, or not certainly less.
     let queue = |pair: u32| if (pair / 10).is_multiple_of(2) { 0.005 } else { 0.025 };
-    for (answers, error, deviation, alone) in
-        [(0.5, 1e-4, 0.003..0.008, false), (0.5, 0.012, 0.0..1e-6, false), (1.0, 1e-4, 0.0..1e-6, true)]
-    {
+    for (answers, error, deviation) in [(0.5, 1e-4, 0.003..0.008), (0.5, 0.012, 0.0..1e-6), (1.0, 1e-4, 0.0..1e-6)] {
         let mut law = probing();
-        law.probing.max_delivery_rate = 1e9;
         // Worth most at the rate where it is.
         pairs(&mut law, 200, queue, (answers, error), &|report: &Report| -(report.achieved.mbit() - 50.0).powi(2));
-        let (found, kept) = (law.probing.deviation.mean, law.probing.max_delivery_rate / 1e9);
+        let found = law.probing.deviation.mean;
         assert!(deviation.contains(&found), "{found} s where a response of {answers} is known to {error}");
-        let expected = if alone { 0.1..0.25 } else { 1.0..1.0001 };
-        assert!(expected.contains(&kept), "{kept} where a response of {answers} is known to {error}");
     }
 }
 
