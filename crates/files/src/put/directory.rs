@@ -354,7 +354,7 @@ async fn describe(
                 let found = Attributes::of(&tokio::fs::metadata(&path).await?);
                 let extended = extended::opened(kinds, || std::fs::File::open(&path))?;
                 let all = Attributes { extended, ..found }.with_room();
-                all.extended.tell_unknown(kinds, &path.display());
+                all.extended.warn_unknown(kinds, &path.display());
                 let attributes = source.keeps().of(all, true);
                 upload::describe_directory(source, &to(&sub, false)?, attributes).await
             };
