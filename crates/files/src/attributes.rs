@@ -134,6 +134,11 @@ impl Attributes {
         }
     }
 
+    /// The permissions of a new directory until everything is in it; the usual ones if it gets none then.
+    pub(crate) fn permissions_of_new_directory(&self) -> Permissions {
+        Permissions::named(self.mode.map(|_| Permissions::OWNER_ALONE))
+    }
+
     /// Gives them to a file or a directory, which messages call `path`.
     ///
     /// Errors: it belongs to somebody else; or its file system has none of that kind. Extended attributes and access control lists that are
