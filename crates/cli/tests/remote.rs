@@ -567,6 +567,39 @@ fn a_killed_download_goes_on_with_the_next_one() {
 }
 
 #[test]
+fn a_directory_of_a_killed_run_is_private_until_the_next_one() {
+    let far = Far::new();
+    std::fs::create_dir_all(far.here("tree/sub")).unwrap();
+    far.0.write("client/tree/sub/file", 6_000_000);
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
+    let modes = |top: &Path| [mode(top), mode(&top.join("sub"))];
+    let set = |top: &Path, mode| std::fs::set_permissions(top.join("sub"), PermissionsExt::from_mode(mode)).unwrap();
+    set(&far.here("tree"), 0o555);
+    let told = modes(&far.here("tree"));
+    let is_long = |file: std::io::Result<std::fs::DirEntry>| {
+        file.is_ok_and(|file| file.metadata().is_ok_and(|part| part.len() > 2_000_000))
+    };
+    for (words, there) in [
+        (["put", "-a", "tree", "localhost:there"], far.0.path("served/there")),
+        (["get", "-a", "localhost:there/", "back"], far.here("back")),
+    ] {
+        let mut moving = far.pcc(&[&words[..], &["--limit", "8Mbit"]].concat()).spawn().unwrap();
+        wait_until("a third is there", || there.join("sub").read_dir().is_ok_and(|mut files| files.any(is_long)));
+        assert_eq!(modes(&there), [0o700; 2], "{words:?}");
+        moving.kill().unwrap();
+        moving.wait().unwrap();
+        let done = done(&far.run(&[&words[..], &["--json"]].concat()));
+        assert!(done["resumed_from"].as_u64().unwrap() > 500_000, "{done}");
+        assert_eq!(modes(&there), told, "{words:?}");
+        assert!(same(&there.join("sub/file"), &far.here("tree/sub/file")));
+    }
+    // Only root removes what is in a directory that nobody may write to.
+    for top in [far.here("tree"), far.0.path("served/there"), far.here("back")] {
+        set(&top, 0o755);
+    }
+}
+
+#[test]
 fn packets_go_through_ssh_where_they_are_told_to() {
     let far = Far::new();
     far.0.write("served/file", 2_000_000);

@@ -134,17 +134,22 @@ impl Attributes {
         }
     }
 
+    /// The permissions of a new directory until everything is in it; the usual ones if it gets none then.
+    pub(crate) fn permissions_of_new_directory(&self) -> Permissions {
+        Permissions::named(self.mode.map(|_| Permissions::OWNER_ALONE))
+    }
+
     /// Gives them to a file or a directory, which messages call `path`.
     ///
     /// Errors: it belongs to somebody else; or its file system has none of that kind. Extended attributes and access control lists that are
     /// not kept are none: a message says so once.
     pub(crate) fn give(&self, to: &std::fs::File, path: &Path) -> io::Result<()> {
-        extended::tell(extended::give_xattrs(&self.extended, to), path);
+        extended::warn_not_given(extended::give_xattrs(&self.extended, to), path);
         self.give_owners(to)?;
         self.modified.map_or(Ok(()), |modified| to.set_modified(modified))?;
-        extended::tell(extended::end_list(&self.extended, self.permissions().mode(), to), path);
+        extended::warn_not_given(extended::end_list(&self.extended, self.permissions().mode(), to), path);
         self.permissions().try_give(to)?;
-        extended::tell(extended::give_acls(&self.extended, to), path);
+        extended::warn_not_given(extended::give_acls(&self.extended, to), path);
         Ok(())
     }
 

@@ -7,7 +7,7 @@ mod xattrs;
 
 pub(crate) use acls::Acls;
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{end_list, give_acls, give_xattrs, of, opened};
+pub(crate) use linux::{copy_unknown, end_list, give_acls, give_xattrs, of, opened};
 pub(crate) use xattrs::Xattrs;
 
 use crate::wire;
@@ -86,8 +86,8 @@ impl Extended {
         texts.filter(|length| *length > 0).map(|length| 600 + 9 * length).sum()
     }
 
-    /// Tells once if a kind that is to be kept of `what` is unknown.
-    pub(crate) fn tell_unknown(&self, kept: Kinds, what: &dyn core::fmt::Display) {
+    /// Warns once if a kind that is to be kept of `what` is unknown.
+    pub(crate) fn warn_unknown(&self, kept: Kinds, what: &dyn core::fmt::Display) {
         static TOLD: AtomicBool = AtomicBool::new(false);
         let is_unknown = kept.xattrs && self.xattrs.is_none() || kept.acls && self.acls.is_none();
         if is_unknown && !TOLD.swap(true, Ordering::Relaxed) {
@@ -109,8 +109,8 @@ pub(crate) fn acls(text: &str) -> Option<Acls> {
     (text.len() <= LONGEST).then(|| Acls::read(text))?
 }
 
-/// Tells of the first failure to give any, and of no more: a file system without them refuses each.
-pub(crate) fn tell(given: io::Result<()>, path: &Path) {
+/// Warns of the first failure to give any, and of no more: a file system without them refuses each.
+pub(crate) fn warn_not_given(given: io::Result<()>, path: &Path) {
     static TOLD: AtomicBool = AtomicBool::new(false);
     if let Err(error) = given
         && !TOLD.swap(true, Ordering::Relaxed)

@@ -35,10 +35,10 @@ pub(crate) fn inherit_within(
     if owned.is_some() {
         copy_attributes(dir, replaced, extended, &file);
     }
-    extended::tell(extended::give_xattrs(extended, &file), replaced);
-    extended::tell(extended::end_list(extended, permissions.mode(), &file), replaced);
+    extended::warn_not_given(extended::give_xattrs(extended, &file), replaced);
+    extended::warn_not_given(extended::end_list(extended, permissions.mode(), &file), replaced);
     permissions.give(&file);
-    extended::tell(extended::give_acls(extended, &file), replaced);
+    extended::warn_not_given(extended::give_acls(extended, &file), replaced);
     if let Some(owned) = owned {
         give_owner(&owned, &file);
     }
@@ -71,33 +71,13 @@ fn give_owner(found: &Stat, file: impl AsFd) {
     }
 }
 
-/// Not those of the system, which say what a program may do as whom, and none of a kind that is known: an old list would let others at
-/// the new content.
 #[cfg(target_os = "linux")]
 fn copy_attributes(dir: impl AsFd, replaced: &Path, known: &Extended, file: impl AsFd) {
-    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
-    /// Linux's limit for all names, and for a value.
-    const MOST: usize = 64 << 10;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let Ok(found) = openat(dir, replaced, flags, Mode::empty()) else { return };
-    let (mut names, mut value) = (vec![0; MOST], vec![0; MOST]);
-    let Ok(length) = flistxattr(&found, &mut names[..]) else { return };
-    let names = names[..length].split(|byte| *byte == 0);
-    let is_due = |name: &&[u8]| match *name {
-        ACCESS_LIST => known.acls.is_none(),
-        name => known.xattrs.is_none() && name.starts_with(b"user."),
-    };
-    for name in names.filter(is_due) {
-        let copied = fgetxattr(&found, name, &mut value[..])
-            .and_then(|length| fsetxattr(&file, name, &value[..length], XattrFlags::empty()));
-        if let Err(error) = copied {
-            tracing::debug!(%error, name = %String::from_utf8_lossy(name), "an attribute is not kept");
-        }
+    if let Ok(found) = openat(dir, replaced, flags, Mode::empty()) {
+        extended::copy_unknown(found, known, file);
     }
 }
-
-#[cfg(target_os = "linux")]
-const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 
 #[cfg(all(unix, not(target_os = "linux")))]
 fn copy_attributes(_: impl AsFd, _: &Path, _: &Extended, _: impl AsFd) {}
@@ -107,6 +87,8 @@ mod tests {
     use super::*;
     use rustix::fs::{XattrFlags, fgetxattr, fsetxattr};
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+
+    const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 
     /// Of user 1 it may be read: an access control list as the system writes it, version 2 and five entries of tag, rights and
     /// number.

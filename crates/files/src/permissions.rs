@@ -17,6 +17,9 @@ impl Permissions {
     /// The permissions of owner, group and others. Nothing that lets a program run as its owner or its group comes from another
     /// computer, or goes there.
     pub(crate) const MASK: u32 = 0o777;
+
+    /// The permissions of a new directory until everything is in it, where it gets others then: nobody but its owner sees what comes.
+    pub(crate) const OWNER_ALONE: u32 = 0o700;
 }
 
 #[cfg(unix)]
@@ -65,6 +68,28 @@ impl Permissions {
         self.0.map_or(Ok(()), |mode| fchmod(file, mode).map_err(Into::into))
     }
 
+    /// Makes a directory that has no others from the first moment; the usual ones if there are none.
+    ///
+    /// Errors: as of `mkdir`.
+    pub(crate) fn make_dir(self, path: &Path) -> std::io::Result<()> {
+        use std::os::unix::fs::DirBuilderExt;
+        let mut builder = std::fs::DirBuilder::new();
+        if let Some(mode) = self.mode() {
+            builder.mode(mode);
+        }
+        builder.create(path)
+    }
+
+    /// The same, of a path below `dir`.
+    pub(crate) fn make_dir_within(self, dir: &cap_std::fs::Dir, path: &Path) -> std::io::Result<()> {
+        use cap_std::fs::DirBuilderExt;
+        let mut builder = cap_std::fs::DirBuilder::new();
+        if let Some(mode) = self.mode() {
+            builder.mode(mode);
+        }
+        dir.create_dir_with(path, &builder)
+    }
+
     fn set(self, file: impl AsFd, ours: Mode) {
         if let Err(error) = Self(self.0.map(|mode| mode | ours)).try_give(file) {
             // There are file systems without any.
@@ -102,6 +127,14 @@ impl Permissions {
     pub(crate) fn try_give<F>(self, _: F) -> std::io::Result<()> {
         Ok(())
     }
+
+    pub(crate) fn make_dir(self, path: &Path) -> std::io::Result<()> {
+        std::fs::create_dir(path)
+    }
+
+    pub(crate) fn make_dir_within(self, dir: &cap_std::fs::Dir, path: &Path) -> std::io::Result<()> {
+        dir.create_dir(path)
+    }
 }
 
 #[cfg(all(test, unix))]
@@ -129,5 +162,23 @@ mod tests {
         }
         std::os::unix::fs::symlink("old", dir.path().join("link")).unwrap();
         assert!(Permissions::of(&dir.path().join("link")).0.is_none(), "a link's say nothing");
+    }
+
+    #[test]
+    fn a_directory_is_private_from_the_first_moment() {
+        let top = tempfile::tempdir().unwrap();
+        let within = cap_std::fs::Dir::open_ambient_dir(top.path(), cap_std::ambient_authority()).unwrap();
+        let mode = |name: &str| top.path().join(name).metadata().unwrap().permissions().mode() & 0o7777;
+        std::fs::create_dir(top.path().join("usual")).unwrap();
+        for (wanted, expected) in [(Some(Permissions::OWNER_ALONE), 0o700), (None, mode("usual"))] {
+            let permissions = Permissions::named(wanted);
+            permissions.make_dir(&top.path().join("a")).unwrap();
+            permissions.make_dir_within(&within, Path::new("b")).unwrap();
+            assert_eq!((mode("a"), mode("b")), (expected, expected), "{wanted:?}");
+            assert!(permissions.make_dir(&top.path().join("a")).is_err(), "it is there");
+            for name in ["a", "b"] {
+                std::fs::remove_dir(top.path().join(name)).unwrap();
+            }
+        }
     }
 }

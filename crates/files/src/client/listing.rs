@@ -80,7 +80,7 @@ pub(crate) async fn list(source: &Source, url: &Url, bounds: &Bounds) -> anyhow:
     let kept = source.keeps().of(listed.attributes, true).givable();
     let left = bounds.admit(kept.extended.clone());
     let attributes = kept.leaving(left);
-    attributes.extended.tell_unknown(source.keeps().extended(), &url.short());
+    attributes.extended.warn_unknown(source.keeps().extended(), &url.short());
     Ok(Listing { attributes, ..listing })
 }
 

@@ -45,13 +45,36 @@ fn xattrs(file: BorrowedFd<'_>) -> Result<Xattrs> {
 
 /// The names of those that move.
 fn names(file: BorrowedFd<'_>) -> Result<Vec<Vec<u8>>> {
+    names_where(file, is_givable)
+}
+
+/// The names of which `is_due` says so.
+fn names_where(file: BorrowedFd<'_>, is_due: impl Fn(&[u8]) -> bool) -> Result<Vec<Vec<u8>>> {
     let mut names = vec![0; MOST];
     let length = match flistxattr(file, &mut names[..]) {
         Err(Errno::OPNOTSUPP) => 0,
         length => length?,
     };
     let names = names.get(..length).unwrap_or_default().split(|byte| *byte == 0);
-    Ok(names.filter(|name| is_givable(name)).map(<[u8]>::to_vec).collect())
+    Ok(names.filter(|name| is_due(name)).map(<[u8]>::to_vec).collect())
+}
+
+/// Gives `file` the attributes that users gave another one, and its access control list, each as long as Linux allows. Not those of the
+/// system, which say what a program may do as whom, and none of a kind that is `known`: an old list would let others at the new content.
+pub(crate) fn copy_unknown(from: impl AsFd, known: &Extended, file: impl AsFd) {
+    let is_due = |name: &[u8]| match name == ACCESS.as_bytes() {
+        true => known.acls.is_none(),
+        false => known.xattrs.is_none() && Space::of(name) == Some(Space::User),
+    };
+    let Ok(names) = names_where(from.as_fd(), is_due) else { return };
+    let mut value = vec![0; if names.is_empty() { 0 } else { MOST }];
+    for name in names {
+        let copied = fgetxattr(&from, &*name, &mut value[..])
+            .and_then(|length| fsetxattr(&file, &*name, value.get(..length).unwrap_or_default(), XattrFlags::empty()));
+        if let Err(error) = copied {
+            tracing::debug!(%error, name = %String::from_utf8_lossy(&name), "an attribute is not kept");
+        }
+    }
 }
 
 /// Whether this process may give files an attribute of that name.
@@ -164,12 +187,33 @@ mod tests {
         assert_eq!(of(&file, BOTH).xattrs, told.xattrs, "nothing is known, and nothing is changed");
     }
 
+    /// Does it as a user who is not root, on a thread that stays that user: permissions hold nothing back from root.
+    fn as_a_user(file: &std::fs::File, act: impl FnOnce() + Send) {
+        use rustix::fs::{Uid, fchown};
+        std::thread::scope(|scope| {
+            let user = scope.spawn(|| {
+                if rustix::process::geteuid().is_root() {
+                    let nobody = Uid::from_raw(65534);
+                    fchown(file, Some(nobody), None).unwrap();
+                    rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+                }
+                act();
+            });
+            user.join().unwrap();
+        });
+    }
+
     #[test]
-    fn a_file_that_nobody_may_write_gets_them_all_the_same() {
+    fn a_file_that_its_owner_may_not_write_gets_them_too() {
         let file = file();
         fchmod(&file, Mode::from_raw_mode(0o440)).unwrap();
-        give_xattrs(&Extended { xattrs: xattrs(&[]), acls: None }, &file).unwrap();
-        assert_eq!((of(&file, BOTH).xattrs, mode(&file)), (xattrs(&[]), 0o440));
+        let told = Extended { xattrs: xattrs(&[(b"user.new", b"2")]), acls: None };
+        as_a_user(&file, || {
+            let refused = give_all(told.xattrs.as_ref().unwrap(), file.as_fd());
+            assert_eq!(refused, Err(Errno::ACCESS), "the permissions forbid it");
+            give_xattrs(&told, &file).unwrap();
+        });
+        assert_eq!((of(&file, BOTH).xattrs, mode(&file)), (told.xattrs, 0o440));
     }
 
     #[test]

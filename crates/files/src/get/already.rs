@@ -34,7 +34,7 @@ pub(super) async fn look(
         Look::Due(bytes) => return Ok(Look::Due(bytes)),
         Look::Spared => return Ok(Look::Spared),
     };
-    there.extended.tell_unknown(source.keeps().extended(), &url.short());
+    there.extended.warn_unknown(source.keeps().extended(), &url.short());
     let there = source.keeps().of(there, false).givable();
     let here = Attributes::of(&tokio::fs::symlink_metadata(path).await?);
     let extended = extended::opened(source.keeps().extended(), || nofollow::to_describe(path))?;

@@ -3,6 +3,8 @@
 mod deltas;
 mod fake;
 mod hostile;
+#[cfg(unix)]
+mod private;
 
 use super::store::Target;
 use super::transfer::transfer;

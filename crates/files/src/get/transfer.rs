@@ -584,7 +584,7 @@ impl Arriving<'_, '_> {
     /// The attributes of the file there that the file here gets.
     fn attributes(&self) -> Attributes {
         let Some(Version { attributes, .. }) = &self.version else { return Attributes::default() };
-        attributes.extended.tell_unknown(self.source.keeps().extended(), &self.url.short());
+        attributes.extended.warn_unknown(self.source.keeps().extended(), &self.url.short());
         self.source.kept(attributes.clone())
     }
 

@@ -107,7 +107,7 @@ pub(super) async fn fetch_tree(
     let (mut tree, mut extraneous, begun) = (Tally::default(), Extraneous::default(), Instant::now());
     let walk = &Walk::new(source, into, choice);
     // The last one first: depth before breadth, so that less waits.
-    let mut waiting = vec![Job::List(Directory::new(url.clone(), into.to_owned(), 0))];
+    let mut waiting = vec![Job::List(Directory::top(url.clone(), into.to_owned()))];
     let (mut under_way, mut concurrency) = (FuturesUnordered::new(), Concurrency::default());
     // Directories whose listing has not come.
     let mut unlisted = 1;
@@ -289,11 +289,14 @@ impl<'a> Walk<'a> {
         {
             return Err(anyhow!("nothing in {} is called like `{}`", directory.url.short(), names.pattern()));
         }
+        let is_described = self.source.keeps().attributes() && (directory.depth > 0 || self.choice.only.is_none());
+        let described = if is_described { &listing.attributes } else { &Attributes::default() };
+        let directory = directory.made_with(described.permissions_of_new_directory());
         if let Err(error) = self.prepare(&directory, &listing, is_empty) {
             return self.unprepared(directory, &listing, error, tree, extraneous).map(|()| Vec::new());
         }
         self.count_unnamed(&directory, &listing, tree);
-        if self.source.keeps().attributes() && (directory.depth > 0 || self.choice.only.is_none()) {
+        if is_described {
             self.described.borrow_mut().push((directory.path.clone(), listing.attributes));
         }
         let taken = (directory.depth == 0).then_some(&self.choice.taken);

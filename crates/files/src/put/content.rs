@@ -122,7 +122,7 @@ impl Content {
             Self::File(file) => {
                 let extended = extended::of(&*file.open.file, kinds);
                 let attributes = Attributes { extended, ..file.open.attributes.clone() }.with_room();
-                attributes.extended.tell_unknown(kinds, &file.open.path.display());
+                attributes.extended.warn_unknown(kinds, &file.open.path.display());
                 attributes
             }
             Self::Once(once) => once.attributes(),

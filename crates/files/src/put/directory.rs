@@ -160,24 +160,11 @@ impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
         sent: &mut Tally,
     ) -> anyhow::Result<Missing<'a>> {
         let mut missing = Missing::default();
-        let mut new: HashSet<&Path> = HashSet::new();
-        if !self.choice.dry_run {
-            let make = async |sub: &'a PathBuf| (sub, self.make(sub).await);
-            let mut made = stream::iter(directories).map(make).buffer_unordered(crate::SIDE_BY_SIDE);
-            while let Some((sub, outcome)) = made.next().await {
-                match outcome {
-                    Ok(true) => drop(new.insert(sub)),
-                    Ok(false) => {}
-                    Err(error) if ends_all(&error) || sub.as_os_str().is_empty() => return Err(error),
-                    Err(error) => missing.directories.push((sub, error)),
-                }
-            }
-        }
+        let new = &if self.choice.dry_run { HashSet::new() } else { self.make_all(directories, &mut missing).await? };
         // The one above says what is wrong.
         let lacking: HashSet<&Path> = missing.directories.iter().map(|(sub, _)| sub.as_path()).collect();
         let is_below = |path: &Path| path.ancestors().skip(1).any(|above| lacking.contains(above));
         missing.directories.retain(|(sub, _)| !is_below(sub));
-        let new = &new;
         // A file is there before it gets another name.
         let (names, files): (Vec<_>, Vec<_>) = files
             .into_iter()
@@ -187,6 +174,33 @@ impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
             self.send_files(files, new, sent, &mut missing).await?;
         }
         Ok(missing)
+    }
+
+    /// Makes these, side by side, those above before those below: for one below the server would make the one above, with the usual
+    /// permissions. Answers which are new.
+    ///
+    /// Errors: as of [`Self::send`].
+    async fn make_all<'a>(
+        &self,
+        mut directories: Vec<&'a PathBuf>,
+        missing: &mut Missing<'a>,
+    ) -> anyhow::Result<HashSet<&'a Path>> {
+        let depth = |sub: &&PathBuf| sub.components().count();
+        directories.sort_by_key(depth);
+        let mut new: HashSet<&Path> = HashSet::new();
+        for level in directories.chunk_by(|one, other| depth(one) == depth(other)) {
+            let make = async |sub: &'a PathBuf| (sub, self.make(sub).await);
+            let mut made = stream::iter(level.iter().copied()).map(make).buffer_unordered(crate::SIDE_BY_SIDE);
+            while let Some((sub, outcome)) = made.next().await {
+                match outcome {
+                    Ok(true) => drop(new.insert(sub)),
+                    Ok(false) => {}
+                    Err(error) if ends_all(&error) || sub.as_os_str().is_empty() => return Err(error),
+                    Err(error) => missing.directories.push((sub, error)),
+                }
+            }
+        }
+        Ok(new)
     }
 
     /// Sends these, side by side.
@@ -354,7 +368,7 @@ async fn describe(
                 let found = Attributes::of(&tokio::fs::metadata(&path).await?);
                 let extended = extended::opened(kinds, || std::fs::File::open(&path))?;
                 let all = Attributes { extended, ..found }.with_room();
-                all.extended.tell_unknown(kinds, &path.display());
+                all.extended.warn_unknown(kinds, &path.display());
                 let attributes = source.keeps().of(all, true);
                 upload::describe_directory(source, &to(&sub, false)?, attributes).await
             };

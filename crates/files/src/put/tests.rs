@@ -1,5 +1,8 @@
 //! Uploads to our server, whose answers get lost, and to servers that do what `pcc serve` never would.
 
+#[cfg(unix)]
+mod private;
+
 use super::content::Content;
 use super::directory::{below, directory, name_of};
 use super::look::look;
@@ -45,9 +48,13 @@ impl Watch for Count {
 }
 
 fn source(url: &Url, give_up: Duration, count: &Arc<Count>) -> Source {
+    watched(url, give_up, count.clone())
+}
+
+fn watched(url: &Url, give_up: Duration, watch: Arc<dyn Watch>) -> Source {
     let transport = Arc::new(transport::config(&Algorithm::default(), &Windows::default()));
     let dialer = crate::client::dialer::dialer(Trust::Pinned(url.pin.unwrap()), transport);
-    Source::new(dialer, url.peer.clone(), give_up, count.clone())
+    Source::new(dialer, url.peer.clone(), give_up, watch)
 }
 
 fn target(url: &Url) -> Target {

@@ -14,6 +14,7 @@ use crate::client::watch::Started;
 use crate::coding::{self, Coder, DELTA, ZSTD};
 use crate::failure::{Failure, failure_of};
 use crate::moved::Moved;
+use crate::permissions::Permissions;
 use crate::wire;
 use anyhow::{Context, anyhow};
 use blake3::{Hash, Hasher};
@@ -86,10 +87,14 @@ fn is_of_copies(error: &anyhow::Error) -> bool {
 }
 
 /// Makes a directory there, and those above it. Answers whether it is new, so that nothing can be in it.
+///
+/// A new one is its owner's alone if its permissions come at the end. Windows has none that could come.
 pub(super) async fn make_directory(source: &Source, target: &Target, is_top: bool) -> anyhow::Result<bool> {
     let request = target.request(Method::PUT, &target.directory()?);
     // The link that the user names is followed, and one below it is no directory.
     let request = if is_top { request } else { source.keeps().asks_for_links(request) };
+    let mode = (cfg!(unix) && source.keeps().permissions).then_some(Permissions::OWNER_ALONE);
+    let request = described(request, Attributes { mode, ..Attributes::default() }, false);
     Ok(exchange::ask(source, target, request, &[]).await? == StatusCode::CREATED)
 }
 

@@ -194,9 +194,31 @@ impl Fake {
 
     /// The same, with these things kept.
     pub(super) async fn keep(&self, path: &str, place: &Place, keeps: crate::Keeps) -> anyhow::Result<Tally> {
+        self.keep_within(Duration::from_secs(30), path, place, keeps).await
+    }
+
+    pub(super) async fn keep_within(
+        &self,
+        give_up: Duration,
+        path: &str,
+        place: &Place,
+        keeps: crate::Keeps,
+    ) -> anyhow::Result<Tally> {
         let url = self.url(path);
-        let source = self.source(&url).keeping(keeps);
+        let source = self.source_within(give_up, &url).keeping(keeps);
         self.chosen(&source, &url, place, &Choice::default()).await
+    }
+
+    /// The choice among its entries, with these things kept.
+    pub(super) async fn choose_keeping(
+        &self,
+        path: &str,
+        place: &Place,
+        choice: &Choice,
+        keeps: crate::Keeps,
+    ) -> anyhow::Result<Tally> {
+        let url = self.url(path);
+        self.chosen(&self.source(&url).keeping(keeps), &url, place, choice).await
     }
 
     async fn chosen(&self, source: &Source, url: &Url, place: &Place, choice: &Choice) -> anyhow::Result<Tally> {

@@ -5,6 +5,7 @@ use crate::client::listing::{Kind, Listing};
 use crate::client::names;
 use crate::disk;
 use crate::filename;
+use crate::permissions::Permissions;
 use anyhow::Context;
 use core::sync::atomic::{AtomicBool, Ordering};
 use pcc_net::percent;
@@ -12,6 +13,7 @@ use pcc_net::url::Url;
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Levels of directories: a server that links to itself has an end.
 const DEEPEST: usize = 64;
@@ -23,14 +25,29 @@ pub(super) struct Directory {
     pub(super) path: PathBuf,
     /// Levels above it.
     pub(super) depth: usize,
+    /// The one around it; none around the one that was asked for.
+    above: Option<Arc<Self>>,
+    /// The permissions that it is made with.
+    new: Permissions,
     made: AtomicBool,
     /// Whether what was in its way counts as gone. A dry run leaves that there, and does not look at it.
     pub(super) is_cleared: bool,
 }
 
 impl Directory {
-    pub(super) fn new(url: Url, path: PathBuf, depth: usize) -> Self {
-        Self { url, path, depth, made: AtomicBool::new(false), is_cleared: false }
+    /// The one that was asked for.
+    pub(super) fn top(url: Url, path: PathBuf) -> Self {
+        let (made, new) = (AtomicBool::new(false), Permissions::named(None));
+        Self { url, path, depth: 0, above: None, new, made, is_cleared: false }
+    }
+
+    fn below(above: &Arc<Self>, url: Url, path: PathBuf) -> Self {
+        Self { depth: above.depth + 1, above: Some(above.clone()), ..Self::top(url, path) }
+    }
+
+    /// The same, made with these permissions.
+    pub(super) fn made_with(self, new: Permissions) -> Self {
+        Self { new, ..self }
     }
 
     /// The same, and whether what was in its way counts as gone.
@@ -41,8 +58,8 @@ impl Directory {
     /// Makes sure that it is here, and those above it up to the one that was asked for.
     pub(super) fn make(&self) -> anyhow::Result<()> {
         if !self.made.load(Ordering::Relaxed) {
-            let levels: Vec<_> = self.path.ancestors().take(self.depth + 1).collect();
-            levels.into_iter().rev().try_for_each(make_dir)?;
+            self.above.as_ref().map_or(Ok(()), |above| above.make())?;
+            make_dir(&self.path, self.new)?;
             self.made.store(true, Ordering::Relaxed);
         }
         Ok(())
@@ -92,7 +109,7 @@ pub(super) fn has_room(directory: &Directory, listing: &Listing) -> anyhow::Resu
 
 /// Where an entry belongs: `None` for a file in `directory`. Or why it is left out.
 pub(super) fn place(
-    directory: &Directory,
+    directory: &Arc<Directory>,
     name: &str,
     kind: Kind,
     names: &mut HashSet<String>,
@@ -106,7 +123,7 @@ pub(super) fn place(
         Kind::Directory if directory.depth + 1 >= DEEPEST => Err(format!("it is more than {DEEPEST} levels deep")),
         Kind::Directory => {
             let (url, path) = (child(&directory.url, name, "/")?, directory.path.join(name));
-            Ok(Some(Directory::new(url, path, directory.depth + 1)))
+            Ok(Some(Directory::below(directory, url, path)))
         }
         Kind::Other => {
             Err("it is neither a file nor a directory that the server can read, or a link out of what it serves, or back to where it lies"
@@ -123,8 +140,8 @@ pub(super) fn child(url: &Url, name: &str, end: &str) -> Result<Url, String> {
 
 /// Makes sure that there is a directory, and not a link to one: below the place that was asked for, names are the
 /// server's choice.
-fn make_dir(path: &Path) -> anyhow::Result<()> {
-    match std::fs::create_dir(path) {
+fn make_dir(path: &Path, new: Permissions) -> anyhow::Result<()> {
+    match new.make_dir(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
             Err(error).with_context(|| PlaceError::Directory(path.to_owned()))
         }
@@ -145,11 +162,11 @@ mod tests {
     use super::*;
 
     fn top() -> Directory {
-        Directory::new("https://h/top/".parse().unwrap(), "here".into(), 0)
+        Directory::top("https://h/top/".parse().unwrap(), "here".into())
     }
 
     fn place_of(name: &str, kind: Kind, depth: usize) -> Result<Option<PathBuf>, String> {
-        let top = Directory { depth, ..top() };
+        let top = Arc::new(Directory { depth, ..top() });
         Ok(place(&top, name, kind, &mut HashSet::new())?.map(|sub| {
             assert_eq!((sub.path.parent(), sub.depth), (Some(Path::new("here")), depth + 1));
             assert!(sub.url.encoded_path().starts_with("/top/") && sub.url.encoded_path().ends_with('/'));
@@ -175,13 +192,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), dir.path().join("sub")).unwrap();
-        assert!(make_dir(&dir.path().join("sub")).is_err());
+        assert!(make_dir(&dir.path().join("sub"), Permissions::named(None)).is_err());
     }
 
     #[test]
     fn a_name_listed_twice_counts_once() {
-        let mut names = HashSet::new();
-        assert!(place(&top(), "a", Kind::File, &mut names).is_ok());
-        assert!(place(&top(), "a", Kind::File, &mut names).is_err());
+        let (top, mut names) = (Arc::new(top()), HashSet::new());
+        assert!(place(&top, "a", Kind::File, &mut names).is_ok());
+        assert!(place(&top, "a", Kind::File, &mut names).is_err());
     }
 }

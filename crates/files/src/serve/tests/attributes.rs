@@ -64,6 +64,32 @@ async fn attributes_are_set_with_the_token_and_nothing_else_is() {
     assert_eq!((put.status.as_u16(), attributes(&bench.path("new"))), (201, expected), "any client may say so");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_directory_has_the_permissions_that_are_named() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("there")).unwrap();
+    let usual = attributes(&bench.path("there")).0;
+    let mut client = bench.client().await;
+    let bearer = format!("Bearer {TOKEN}");
+    let (token, mode) = (("authorization", bearer.as_str()), ("file-mode", "700"));
+    for (path, fields, status) in [
+        ("/plain/", &[token][..], 201),
+        ("/there/", &[token, mode], 204),
+        ("/private/", &[token, mode], 201),
+        ("/private/", &[token, ("file-mode", "755")], 204),
+        ("/above/private/", &[token, mode], 201),
+        ("/wrong/", &[token, ("file-mode", "rwx")], 400),
+    ] {
+        assert_eq!(client.ask("PUT", path, fields).await.unwrap().status.as_u16(), status, "{path}");
+    }
+    for (name, mode) in
+        [("plain", usual), ("there", usual), ("private", 0o700), ("above", usual), ("above/private", 0o700)]
+    {
+        assert_eq!(attributes(&bench.path(name)).0, mode, "{name}");
+    }
+    assert!(!bench.path("wrong").exists());
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn strangers_neither_hear_of_extended_attributes_nor_give_any() {

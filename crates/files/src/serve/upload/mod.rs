@@ -41,6 +41,7 @@ use super::service::Service;
 use super::stream::Stream;
 use crate::attributes::Attributes;
 use crate::delta::{LEAST, OFFERED_CHUNKS};
+use crate::permissions::Permissions;
 use crate::version::Version;
 use crate::wire;
 use blake3::Hash;
@@ -98,7 +99,7 @@ async fn change(
         return refuse(stream, refused).await;
     }
     if request.method() == Method::PUT && path.directory {
-        return make_directory(service, path, wire::wants_links(request.headers()), condition, stream).await;
+        return make_directory(service, request, path, condition, stream).await;
     }
     if request.method() == Method::PATCH && id(request).is_none() {
         return describe(service, request, path, condition, stream).await;
@@ -150,15 +151,20 @@ fn claim<'a>(uploads: &'a Uploads, request: &Request<()>, path: &SafePath, id: &
     uploads.slots.claim(path, id, arrived)
 }
 
-/// 201 says that the directory is new, so that its client need not ask what is there of each file.
+/// 201 says that the directory is new, so that its client need not ask what is there of each file. A new one has the permissions that the
+/// request names, less those of the umask: nobody else may look in before its client has put in everything.
 async fn make_directory(
     service: &Service,
+    request: &Request<()>,
     path: SafePath,
-    is_no_link: bool,
     condition: Condition,
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
-    let root = service.root.clone();
+    let new = match part::attributes(request) {
+        Ok(attributes) => Permissions::named(attributes.mode),
+        Err(malformed) => return refuse_malformed(stream, &malformed).await,
+    };
+    let (root, is_no_link) = (service.root.clone(), wire::wants_links(request.headers()));
     let make = move || {
         if is_no_link && root.link_at(&path).is_some() {
             return Err(io::ErrorKind::NotADirectory.into());
@@ -167,7 +173,7 @@ async fn make_directory(
         if let Some(above) = path.parent() {
             root.dir().create_dir_all(above)?;
         }
-        match root.dir().create_dir(&path) {
+        match new.make_dir_within(root.dir(), &path) {
             Ok(()) => Ok(StatusCode::CREATED),
             // Whatever is there is a directory, or the error says what it is.
             Err(_) => root.dir().create_dir_all(&path).map(|()| StatusCode::NO_CONTENT),
