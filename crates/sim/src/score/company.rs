@@ -121,7 +121,7 @@ const OTHERS: &[Row] = &[
     part("1 PCC among 30 CUBIC, 4 BDP", "clean,buffer=4bdp", AMONG_CUBIC[2]),
     part_at_least("no less", "clean,buffer=4bdp", AMONG_CUBIC[2]),
     beside_early("RED, 4 CUBIC + 4 PCC", TOGETHER[1], Queue::Red).long([30, 60], [2, 10]),
-    beside_early("no more", TOGETHER[1], Queue::Red).no_more().long([30, 60], [2, 10]).today(1.34),
+    beside_early("no more", TOGETHER[1], Queue::Red).no_more().long([30, 60], [2, 10]).today(1.41),
     beside_early("RED, 1 + 1", TOGETHER[0], Queue::Red),
     beside_early("no more", TOGETHER[0], Queue::Red).no_more(),
     beside_early("RED with marks, 4 + 4", TOGETHER[1], Queue::Red).marks(Queue::Red),

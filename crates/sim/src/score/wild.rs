@@ -99,7 +99,7 @@ pub(super) const ROWS: &[Row] = &[
     first_leaves("CUBIC's part there", DEEP[2], BEFORE[0]),
     first("before BBR, 10 Mbit/s, 250 KB", DEEP[2], BEFORE[1]),
     first_leaves("BBR's part there", DEEP[2], BEFORE[1]),
-    first("before Reno, 10 Mbit/s, 250 KB", DEEP[2], BEFORE[2]),
+    first("before Reno, 10 Mbit/s, 250 KB", DEEP[2], BEFORE[2]).today(0.76),
     first_leaves("Reno's part there", DEEP[2], BEFORE[2]),
     row("32", "a mark on every packet", MARKED, "pcc", Share, [0.8, 0.95])
         .marks(Queue::MarkingEvery(1))
