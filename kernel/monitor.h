@@ -275,26 +275,27 @@ PCC_PART void pcc_settle_deliveries(struct pcc_monitor *monitor, const struct pc
 	}
 }
 
-/* Losses are those of packets that so many others overtook, and are settled themselves. Packets lost
- * together count as one run; packets from before the oldest interval are nobody's.
+/* Losses are those of packets that so many others overtook, and are settled themselves. Packets that are
+ * found lost together stood one behind the other: a time-out or a burst loses those of several
+ * intervals. In each of these they count as one run. Packets from before the oldest interval are
+ * nobody's.
  */
 PCC_PART void pcc_settle_losses(struct pcc_monitor *monitor, const struct pcc_sample *sample,
 				u32 lost)
 {
-	u32 at = monitor->settled - pcc_reordering(sample) - 1, i;
+	u32 end = monitor->settled - pcc_reordering(sample), first = end - lost, i, from, to;
 	struct pcc_interval *interval;
 
 	for (i = 0; i < MONITOR_INTERVALS; i++) {
 		if (i >= monitor->count)
 			break;
 		interval = pcc_interval(monitor, i);
-		if (interval->to && pcc_reached(at, interval->end))
+		from = pcc_reached(first, interval->first) ? first : interval->first;
+		to = interval->to && pcc_reached(end, interval->end) ? interval->end : end;
+		if (pcc_reached(from, to))
 			continue;
-		if (i || pcc_reached(at, interval->first)) {
-			interval->lost += lost;
-			interval->bursts++;
-		}
-		break;
+		interval->lost += to - from;
+		interval->bursts++;
 	}
 }
 

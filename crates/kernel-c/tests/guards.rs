@@ -38,6 +38,27 @@ fn what_starting_lost_is_not_booked_to_what_comes_after_it() {
 }
 
 #[test]
+fn a_time_out_s_losses_are_of_each_interval_that_it_lost() {
+    let silent = (5 * SECOND, 5850 * MS);
+    let mut tcp = Tcp::over(Path { mbit: 50.0, rtt: 300 * MS, silent, ..Path::default() });
+    tcp.run(silent.0);
+    let mut lost = Vec::new();
+    while tcp.time_outs == 0 {
+        lost = tcp.flying.iter().map(|packet| packet.interval).collect();
+        tcp.run(MS);
+    }
+    let (first, last) = (lost[0], lost[lost.len() - 1]);
+    assert!(last - first > 3 && tcp.flow.intervals() < first, "{first} to {last}");
+    while tcp.flow.intervals() < first {
+        tcp.run(MS / 10);
+    }
+    // The first one had begun before the path fell silent.
+    let (told, loss) = (tcp.flow.told(), tcp.flow.loss());
+    assert!((first + 1..last).contains(&told.intervals) && told.silences == 0, "{told:?}");
+    assert!(loss > 0.95, "interval {} of {first} to {last}: {loss}", told.intervals);
+}
+
+#[test]
 fn when_nothing_is_in_flight_all_that_was_sent_is_reported() {
     let mut tcp = Tcp::over(Path { idle: (3 * SECOND, 4 * SECOND), ..Path::default() });
     tcp.run(2900 * MS);
