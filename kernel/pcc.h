@@ -22,10 +22,9 @@
 #include "flow.h"
 
 /* Reports that one acknowledgement may bring at the most: those of a pair, so one decision. The
- * others wait for the next one, if anything is in flight that will bring it.
+ * others wait for the next one, whatever is in flight.
  */
-#define PCC_AT_ONCE 2
-#define PCC_MOST_REPORTS 8
+#define PCC_MOST_REPORTS 2
 /* An unfinished interval is looked at whenever another part of it is answered for. */
 #define PCC_LOOKS 16
 
@@ -388,7 +387,7 @@ PCC_PART u32 pcc_take_in(struct pcc_flow *flow, u32 state)
 PCC_PART void pcc_decide(struct pcc_flow *flow, struct pcc_law *law,
 			 const struct pcc_program *program, u32 due)
 {
-	u32 i, reports = flow->sample.in_flight ? PCC_AT_ONCE : PCC_MOST_REPORTS;
+	u32 i;
 
 	if (due == PCC_SILENCE) {
 		pcc_end_silence(flow, law);
@@ -401,7 +400,7 @@ PCC_PART void pcc_decide(struct pcc_flow *flow, struct pcc_law *law,
 		pcc_update_path(flow, law);
 	}
 	if (due == PCC_RESULTS) {
-		for (i = 0; i < reports; i++)
+		for (i = 0; i < PCC_MOST_REPORTS; i++)
 			if (!pcc_take_report(flow, law, program))
 				break;
 		pcc_judge_early(flow, law, program);
