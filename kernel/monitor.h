@@ -104,13 +104,14 @@ struct pcc_monitor {
 	struct pcc_interval intervals[MONITOR_INTERVALS];
 };
 
-/* How long an interval of this slot is meant to last. Unit: ns. */
-PCC_CALL u64 pcc_interval_length(const struct pcc_path *path, const struct pcc_slot *slot)
+/* How long an interval of this slot is meant to last, if it is judged at least this. Unit: ns. */
+PCC_CALL u64 pcc_interval_length(const struct pcc_path *path, const struct pcc_slot *slot,
+				 u64 least)
 {
 	u64 length, packets;
 	pcc_num volume;
 
-	PCC_NEEDS(path && slot, INTERVAL_SHORTEST_TRIAL);
+	PCC_NEEDS(path && slot, least);
 	length = n_to(n_mul(n_mul(path->rtt, slot->rtts_least), N_BILLION));
 	volume = n_mul(n_ratio(MONITOR_LEAST_PACKETS, 1), path->packet);
 	packets = n_to(n_mul(n_div(volume, slot->rate), N_BILLION));
@@ -118,8 +119,8 @@ PCC_CALL u64 pcc_interval_length(const struct pcc_path *path, const struct pcc_s
 		packets = 4 * path->rtt_ns;
 	if (slot->is_stretched && length < packets)
 		length = packets;
-	if (slot->trial >= 0 && length < INTERVAL_SHORTEST_TRIAL)
-		length = INTERVAL_SHORTEST_TRIAL;
+	if (slot->trial >= 0 && length < least)
+		length = least;
 	return length;
 }
 
@@ -275,26 +276,27 @@ PCC_PART void pcc_settle_deliveries(struct pcc_monitor *monitor, const struct pc
 	}
 }
 
-/* Losses are those of packets that so many others overtook, and are settled themselves. Packets lost
- * together count as one run; packets from before the oldest interval are nobody's.
+/* Losses are those of packets that so many others overtook, and are settled themselves. Packets
+ * that are found lost together stood one behind the other: a time-out or a burst loses those of
+ * several intervals. In each of these they count as one run. Packets from before the oldest
+ * interval are nobody's.
  */
 PCC_PART void pcc_settle_losses(struct pcc_monitor *monitor, const struct pcc_sample *sample,
 				u32 lost)
 {
-	u32 at = monitor->settled - pcc_reordering(sample) - 1, i;
+	u32 end = monitor->settled - pcc_reordering(sample), first = end - lost, i, from, to;
 	struct pcc_interval *interval;
 
 	for (i = 0; i < MONITOR_INTERVALS; i++) {
 		if (i >= monitor->count)
 			break;
 		interval = pcc_interval(monitor, i);
-		if (interval->to && pcc_reached(at, interval->end))
+		from = pcc_reached(first, interval->first) ? first : interval->first;
+		to = interval->to && pcc_reached(end, interval->end) ? interval->end : end;
+		if (pcc_reached(from, to))
 			continue;
-		if (i || pcc_reached(at, interval->first)) {
-			interval->lost += lost;
-			interval->bursts++;
-		}
-		break;
+		interval->lost += to - from;
+		interval->bursts++;
 	}
 }
 

@@ -22,17 +22,23 @@
 #include "flow.h"
 
 /* Reports that one acknowledgement may bring at the most: those of a pair, so one decision. The
- * others wait for the next one, if anything is in flight that will bring it.
+ * others wait for the next one, whatever is in flight.
  */
-#define PCC_AT_ONCE 2
-#define PCC_MOST_REPORTS 8
+#define PCC_MOST_REPORTS 2
 /* An unfinished interval is looked at whenever another part of it is answered for. */
 #define PCC_LOOKS 16
 
 /* A probe has at least the time of four trains: fewer tell little of a queue, and each costs a
- * decision. Start-up doubles as fast as it can. Unit: ns.
+ * decision. Start-up doubles as fast as it can: once an RTT, however short that is. Unit: ns.
  */
-#define PCC_SHORTEST_PROBE (4 * 1000000000ULL >> PCC_PACING_SHIFT)
+PCC_PART u64 pcc_shortest_trial(u32 state)
+{
+	u64 trains = 4 * 1000000000ULL >> PCC_PACING_SHIFT;
+
+	if (state != PCC_PROBING)
+		return 0;
+	return trains > INTERVAL_SHORTEST_TRIAL ? trains : INTERVAL_SHORTEST_TRIAL;
+}
 
 /* Plans the next interval, and opens it. law->path is up to date. */
 PCC_CALL int pcc_plan_next(struct pcc_flow *flow, struct pcc_law *law)
@@ -55,9 +61,7 @@ PCC_CALL int pcc_plan_next(struct pcc_flow *flow, struct pcc_law *law)
 	flow->rate = n_to(slot->rate);
 	if (!flow->rate)
 		flow->rate = 1;
-	length = pcc_interval_length(&law->path, slot);
-	if (law->state == PCC_PROBING && slot->trial >= 0 && length < PCC_SHORTEST_PROBE)
-		length = PCC_SHORTEST_PROBE;
+	length = pcc_interval_length(&law->path, slot, pcc_shortest_trial(law->state));
 	pcc_open(&flow->monitor, &flow->sample, slot, length);
 	return 0;
 }
@@ -90,7 +94,7 @@ PCC_PART bool pcc_rtt_begins(const struct pcc_flow *flow, u32 state)
 
 	if (!flow->rtt.smoothed)
 		return true;
-	return state == PCC_STARTING && least && pcc_half_rtt(least) > 2 * pcc_half_rtt(sample);
+	return state == PCC_STARTING && least && least > 2 * sample;
 }
 
 /* Starts with this RTT sample. */
@@ -371,6 +375,8 @@ PCC_PART u32 pcc_take_in(struct pcc_flow *flow, u32 state)
 		flow->progress = sample->now;
 	flow->in_flight = sample->in_flight;
 	pcc_settle(monitor, sample);
+	if (state == PCC_STARTING)
+		pcc_bound_start(flow);
 	if (answers)
 		pcc_rtt_or_tcp_s(flow);
 	if (sample->rtt) {
@@ -388,7 +394,7 @@ PCC_PART u32 pcc_take_in(struct pcc_flow *flow, u32 state)
 PCC_PART void pcc_decide(struct pcc_flow *flow, struct pcc_law *law,
 			 const struct pcc_program *program, u32 due)
 {
-	u32 i, reports = flow->sample.in_flight ? PCC_AT_ONCE : PCC_MOST_REPORTS;
+	u32 i;
 
 	if (due == PCC_SILENCE) {
 		pcc_end_silence(flow, law);
@@ -401,7 +407,7 @@ PCC_PART void pcc_decide(struct pcc_flow *flow, struct pcc_law *law,
 		pcc_update_path(flow, law);
 	}
 	if (due == PCC_RESULTS) {
-		for (i = 0; i < reports; i++)
+		for (i = 0; i < PCC_MOST_REPORTS; i++)
 			if (!pcc_take_report(flow, law, program))
 				break;
 		pcc_judge_early(flow, law, program);
