@@ -25,7 +25,12 @@ pub fn checks<'a>(runs: impl IntoIterator<Item = &'a Spec>) -> Vec<Spec> {
 pub fn judge(spec: &Spec, outcome: &Outcome) -> Vec<String> {
     let (probe, hosts) = (&outcome.probe, spec.host_delay);
     let mut found = match spec.flows.first() {
-        Some(flow) => deviations(&spec.route(flow), hosts, probe),
+        Some(flow) => {
+            // The route has the wire of its narrowest bottleneck alone.
+            let route = spec.route(flow);
+            let wires = spec.crossed(flow).map(on_the_wire).sum::<f64>() - on_the_wire(&route);
+            deviations(&route, hosts + wires as u64, probe)
+        }
         None => deviations(&spec.path, hosts, probe),
     };
     found.extend(changed_wrongly(&spec.path, &outcome.changes));
@@ -70,8 +75,13 @@ fn changed_wrongly(path: &PathSpec, applied: &[Change]) -> Option<String> {
     None
 }
 
-/// Everything about a path that is off, with the figures. `host_delay` is what a host may take for a packet, in ns.
-fn deviations(path: &PathSpec, host_delay: u64, probe: &Probe) -> Vec<String> {
+/// Time that two small packets take on a bottleneck's wire, at the most. Unit: ns.
+fn on_the_wire(path: &PathSpec) -> f64 {
+    0.15 * PACKET as f64 * 8e9 / path.rate as f64
+}
+
+/// Everything about a path that is off, with the figures. `beside` is what hosts and other wires may take for a packet, in ns.
+fn deviations(path: &PathSpec, beside: u64, probe: &Probe) -> Vec<String> {
     let mut found = Vec::new();
     let packet = PACKET as f64 * 8e9 / path.rate as f64;
     let mut expect = |what: &str, unit: &str, wanted: f64, got: f64, slack: f64| {
@@ -79,9 +89,9 @@ fn deviations(path: &PathSpec, host_delay: u64, probe: &Probe) -> Vec<String> {
             found.push(format!("{what} is {got:.3} {unit} instead of {wanted:.3} {unit}"));
         }
     };
-    // Two small packets' time on the wire, what the luckiest one of many waited, and what the host may have added.
+    // The wire, what the luckiest one of many waited, and what the host may have added.
     let [wait, reverse_wait] = path.waits();
-    let slack = (0.15 * packet + 0.02 * (wait + reverse_wait) as f64 + host_delay as f64) / 1e6;
+    let slack = (on_the_wire(path) + 0.02 * (wait + reverse_wait) as f64 + beside as f64) / 1e6;
     expect("the base RTT", "ms", path.rtt as f64 / 1e6, probe.rtt as f64 / 1e6, slack);
     if probe.sent == 0 {
         return found; // no more was measured: the path is known from another run
@@ -218,6 +228,20 @@ mod tests {
         let probe = Probe { rtt: 60_000_640, ..Probe::default() };
         let outcome = Outcome { probe, ..outcome(vec![behind(Probe::default())]) };
         assert_eq!(judge(&run, &outcome), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_wire_of_a_way_may_take_its_time() {
+        let slow = PathSpec { rate: 1_000_000, rtt: 1_000_000, buffer: 9000, ..PathSpec::default() };
+        let flow = FlowSpec { algorithm: "cubic".into(), ..FlowSpec::default() };
+        let run = Spec { path: slow.clone(), then: vec![slow; 7], flows: vec![flow], ..Spec::default() };
+        // 50 bytes take 0.4 ms on each of eight wires.
+        let base_rtt = |rtt| {
+            let outcome = Outcome { probe: Probe { rtt, ..Probe::default() }, ..Outcome::default() };
+            judge(&run, &outcome).into_iter().find(|found| found.starts_with("the base RTT"))
+        };
+        assert_eq!(base_rtt(11_200_000), None);
+        assert!(base_rtt(25_000_000).is_some());
     }
 
     #[test]

@@ -16,7 +16,7 @@ const MEASURING: &str = env!("PCC_LAB_MEASURING");
 /// Code and earlier code, by their hashes, that measure the same, bit for bit, where there is one bottleneck: such runs belong
 /// to the earlier one. After a change of the code some stored runs are repeated. If the bytes are the same, the new hash takes
 /// the place of the first one; if not, the pair goes.
-const SAME_WITH_ONE_BOTTLENECK: (&str, &str) = ("0000000000000000", "7cfb56f08ee3c6e6");
+const SAME_WITH_ONE_BOTTLENECK: (&str, &str) = ("152ac2bda4a4ae96", "7cfb56f08ee3c6e6");
 
 /// Real time that runs took, a line each: key, kind, estimated and real seconds. Beside the outcomes and not in them:
 /// the same run gives the same bytes, but not in the same time.

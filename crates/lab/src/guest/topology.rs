@@ -6,8 +6,8 @@
 //!    └───────── line: delay, loss ───────┘   (the way back)
 //!                                         b ── line: delay, loss ── c ══ bottleneck ══ d ── ...
 //! ```
-//! A flow's hosts are at the first and the last bottleneck of its way. The bottleneck's queue and the line are different devices: a queue that delays counts what is on its way as queued,
-//! so its limit would not be the size of a buffer.
+//! A flow's hosts are at the first and the last bottleneck of its way. The bottleneck's queue and the line are different
+//! devices: a queue that delays counts what is on its way as queued, so its limit would not be the size of a buffer.
 
 use super::hop::{End, Hop, Way};
 use super::netlink::{self, Netlink};
