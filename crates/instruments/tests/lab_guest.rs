@@ -150,12 +150,12 @@ fn flows_meet_at_the_bottlenecks_that_they_cross() {
         let rtt = outcome["probe"]["rtt"].as_u64().unwrap();
         assert!((50_000_000..51_000_000).contains(&rtt), "{name}: 30 ms and 20 ms, not {rtt} ns");
         let [through, first, second] = [0, 1, 2].map(|flow| goodput_at(flow, outcome, 2, 8));
-        // 0.95 of a rate is payload.
-        assert!((16.0..19.2).contains(&(through + first)), "{name}: {through} and {first} of 20 Mbit/s");
-        assert!((8.0..9.8).contains(&(through + second)), "{name}: {through} and {second} of 10 Mbit/s");
-        assert!(through > 0.3, "{name}: {through} Mbit/s through both");
+        // 0.957 of the first rate is payload, and 0.965 of the second, which counts IP packets.
+        assert!((18.0..19.5).contains(&(through + first)), "{name}: {through} and {first} of 20 Mbit/s");
+        assert!((9.0..9.9).contains(&(through + second)), "{name}: {through} and {second} of 10 Mbit/s");
+        assert!(through > 1.0, "{name}: {through} Mbit/s through both");
         let passed = outcome["then"][0]["queue"].as_array().unwrap().last().unwrap()["bytes"].as_f64().unwrap();
-        assert!((8.0..10.1).contains(&(passed * 8e-6 / 8.0)), "{name}: {passed} bytes in 8 s");
+        assert!((9.0..10.3).contains(&(passed * 8e-6 / 8.0)), "{name}: {passed} bytes in 8 s");
     }
     assert!(all == runs(&lines, &[]), "the same seeds give the same again");
 }
