@@ -234,7 +234,7 @@ def other_rows():
     yield row("Do the papers' figures come out?", "**Half of them wholly.** The factor 10 on the Internet does not.", f"{papers()}", "simulated, [page](papers.md); the lab: [each point](#each-point)",
               "BBR, which the first paper did not have, gains nearly as much as PCC", stamp("papers.md"))
     yield row("Is the simulator right?", "Mostly.", re.search(r"In (\d+ of \d+ cells[^.]*)\.", text_of("simulated.md"))[1] + ", for CUBIC, BBR and Reno", "[page](simulated.md)",
-              "buffers of one or two packets, heavy jitter, short policers", "no PCC in it")
+              "buffers of one or two packets, heavy jitter, short policers, bottlenecks in a row", "no PCC in it")
     yield row("What does it cost in the kernel?", "Up to a sixth more than paced CUBIC.", f"CPU over paced CUBIC's at 2 Gbit/s {cell('kernel.md', 'Cost', ['PCC'], 3)}", "real time, [page](kernel.md)",
               "CUBIC and BBR", "**no stamp**")
     yield row("What does it cost over QUIC?", "A tenth less than CUBIC.", f"loopback, `pcc perf`, over CUBIC's rate {cell('peers.md', None, ['`-C pcc`'], 3)}", "real time, [page](peers.md)", "CUBIC of the same stack", stamp("peers.md"))

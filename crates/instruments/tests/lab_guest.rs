@@ -39,7 +39,12 @@ fn runs(lines: &str, options: &[&str]) -> Vec<(Value, Value)> {
 
 /// Mbit/s of the first flow from one second to another.
 fn goodput(outcome: &Value, from: u64, to: u64) -> f64 {
-    let samples = outcome["flows"][0]["samples"].as_array().unwrap();
+    goodput_at(0, outcome, from, to)
+}
+
+/// The same of the flow at that place.
+fn goodput_at(flow: usize, outcome: &Value, from: u64, to: u64) -> f64 {
+    let samples = outcome["flows"][flow]["samples"].as_array().unwrap();
     let delivered = |second: u64| {
         let at = |sample: &&Value| sample["at"].as_u64().unwrap() >= second * 1_000_000_000;
         samples.iter().find(at).map_or(0, |sample| sample["delivered"].as_u64().unwrap())
@@ -112,20 +117,47 @@ fn goodput_of(command: &str, dir: &std::path::Path) -> f64 {
 #[ignore = "boots the guest kernel: run `pcc-lab build` first"]
 fn the_words_of_a_simulation_are_the_same_network_here() {
     // Every path is measured first: base RTT, capacity, and the mean of the losses both ways.
-    for (path, algorithm) in [
-        ("rate=50Mbit,rtt=40ms,buffer=500KB,wifi=7ms", "bbr"),
-        ("rate=20Mbit,rtt=40ms,buffer=1bdp,loss=2%,burst=8", "bbr"),
-        ("rate=20Mbit,rtt=40ms,buffer=2bdp,jitter=10ms", "cubic"),
-        ("rate=50Mbit,rtt=40ms,buffer=1bdp,blackout=5s/1s,at=10s:rate=20Mbit:rtt=80ms", "cubic"),
-        ("rate=50Mbit,rtt=40ms,buffer=500KB,queue=cake,vary=3s:rate=10Mbit..80Mbit", "cubic"),
+    for (path, then, algorithm) in [
+        ("rate=50Mbit,rtt=40ms,buffer=500KB,wifi=7ms", &[][..], "bbr"),
+        ("rate=20Mbit,rtt=40ms,buffer=1bdp,loss=2%,burst=8", &[], "bbr"),
+        ("rate=20Mbit,rtt=40ms,buffer=2bdp,jitter=10ms", &[], "cubic"),
+        ("rate=50Mbit,rtt=40ms,buffer=1bdp,blackout=5s/1s,at=10s:rate=20Mbit:rtt=80ms", &[], "cubic"),
+        ("rate=50Mbit,rtt=40ms,buffer=500KB,queue=cake,vary=3s:rate=10Mbit..80Mbit", &[], "cubic"),
+        ("rate=50Mbit,rtt=20ms,buffer=500KB", &["rate=20Mbit,rtt=20ms,buffer=200KB,at=10s:rate=40Mbit"], "bbr"),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let head = "title = 't'\nsource = 's'\nseeds = [1, 2, 3, 4]\nduration = '20s'";
-        let lines = format!("{head}\nalgorithms = ['{algorithm}']\npath = '{path}'\n");
+        let lines = format!("{head}\nalgorithms = ['{algorithm}']\npath = '{path}'\nthen = {then:?}\n");
         fs::write(dir.path().join("small.toml"), lines).unwrap();
         let [lab, sim] = ["run", "sim"].map(|command| goodput_of(command, dir.path()));
-        assert!((0.75..1.33).contains(&(lab / sim)), "{path}: {lab} Mbit/s in the lab, {sim} in the simulator");
+        assert!(
+            (0.75..1.33).contains(&(lab / sim)),
+            "{path} {then:?}: {lab} Mbit/s in the lab, {sim} in the simulator"
+        );
     }
+}
+
+#[test]
+#[ignore = "boots the guest kernel: run `pcc-lab build` first"]
+fn flows_meet_at_the_bottlenecks_that_they_cross() {
+    let row = "then = ['rate=10Mbit,rtt=20ms,buffer=50KB']";
+    let flows = "flow = [{}, { algorithm = 'cubic', via = '1' }, { algorithm = 'cubic', via = '2' }]";
+    let lines = format!("duration = '8s'\nalgorithms = ['cubic', 'quic:pcc']\n{row}\n{flows}");
+    let all = runs(&lines, &[]);
+    assert_eq!(all.len(), 2);
+    for (spec, outcome) in &all {
+        let name = &spec["flows"][0]["algorithm"];
+        let rtt = outcome["probe"]["rtt"].as_u64().unwrap();
+        assert!((50_000_000..51_000_000).contains(&rtt), "{name}: 30 ms and 20 ms, not {rtt} ns");
+        let [through, first, second] = [0, 1, 2].map(|flow| goodput_at(flow, outcome, 2, 8));
+        // 0.957 of the first rate is payload, and 0.965 of the second, which counts IP packets.
+        assert!((18.0..19.5).contains(&(through + first)), "{name}: {through} and {first} of 20 Mbit/s");
+        assert!((9.0..9.9).contains(&(through + second)), "{name}: {through} and {second} of 10 Mbit/s");
+        assert!(through > 1.0, "{name}: {through} Mbit/s through both");
+        let passed = outcome["then"][0]["queue"].as_array().unwrap().last().unwrap()["bytes"].as_f64().unwrap();
+        assert!((9.0..10.3).contains(&(passed * 8e-6 / 8.0)), "{name}: {passed} bytes in 8 s");
+    }
+    assert!(all == runs(&lines, &[]), "the same seeds give the same again");
 }
 
 #[test]

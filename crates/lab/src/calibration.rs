@@ -6,12 +6,12 @@ use crate::spec::{Change, FlowSpec, LossChain, Outcome, PACKET, PathSpec, Probe,
 /// How far a path may be off.
 const TOLERANCE: f64 = 0.02;
 
-/// The runs that must have been made, and found good by [`judge`], before these are believed: a measurement of each path,
-/// and a lone CUBIC for each capacity and RTT.
+/// The runs that must have been made, and found good by [`judge`], before these are believed: a measurement of the paths of
+/// each, and a lone CUBIC for each capacity and RTT.
 pub fn checks<'a>(runs: impl IntoIterator<Item = &'a Spec>) -> Vec<Spec> {
     let mut checks: Vec<Spec> = Vec::new();
     for run in runs {
-        for check in [measurement(&run.path), lone_cubic(&run.path)] {
+        for check in std::iter::once(measurement(run)).chain(run.paths().map(lone_cubic)) {
             if !checks.contains(&check) {
                 checks.push(check);
             }
@@ -23,18 +23,38 @@ pub fn checks<'a>(runs: impl IntoIterator<Item = &'a Spec>) -> Vec<Spec> {
 /// Everything that is off about a run's path or, if it is one of [`checks`], about the flow on it, with the figures;
 /// empty if nothing is.
 pub fn judge(spec: &Spec, outcome: &Outcome) -> Vec<String> {
-    let mut found = deviations(spec, &outcome.probe);
+    let (probe, hosts) = (&outcome.probe, spec.host_delay);
+    let mut found = match spec.flows.first() {
+        Some(flow) => {
+            // The route has the wire of its narrowest bottleneck alone.
+            let route = spec.route(flow);
+            let wires = spec.crossed(flow).map(on_the_wire).sum::<f64>() - on_the_wire(&route);
+            deviations(&route, hosts + wires as u64, probe)
+        }
+        None => deviations(&spec.path, hosts, probe),
+    };
     found.extend(changed_wrongly(&spec.path, &outcome.changes));
+    for (place, path) in spec.then.iter().enumerate() {
+        let wrong: Vec<_> = match outcome.then.get(place) {
+            Some(behind) => {
+                let measured = if spec.flows.is_empty() { deviations(path, hosts, &behind.probe) } else { Vec::new() };
+                measured.into_iter().chain(changed_wrongly(path, &behind.changes)).collect()
+            }
+            None => vec!["nothing was measured".to_owned()],
+        };
+        found.extend(wrong.into_iter().map(|wrong| format!("at bottleneck {}: {wrong}", place + 2)));
+    }
     if *spec == lone_cubic(&spec.path) {
         found.extend(unfilled(spec, outcome));
     }
     found
 }
 
-/// A run that measures a path as it is at first and nothing else.
-fn measurement(path: &PathSpec) -> Spec {
-    let path = PathSpec { changes: Vec::new(), ..path.clone() };
-    Spec { path, duration: 1, step: 1, seed: 1, ..Spec::default() }
+/// A run that measures a run's paths as they are at first and nothing else.
+fn measurement(run: &Spec) -> Spec {
+    let first = |path: &PathSpec| PathSpec { changes: Vec::new(), ..path.clone() };
+    let (path, then) = (first(&run.path), run.then.iter().map(first).collect());
+    Spec { path, then, duration: 1, step: 1, seed: 1, ..Spec::default() }
 }
 
 /// Whether the queues were told what the path should become.
@@ -55,9 +75,13 @@ fn changed_wrongly(path: &PathSpec, applied: &[Change]) -> Option<String> {
     None
 }
 
-/// Everything about the run's path that is off, with the figures.
-fn deviations(spec: &Spec, probe: &Probe) -> Vec<String> {
-    let path = &spec.path;
+/// Time that two small packets take on a bottleneck's wire, at the most. Unit: ns.
+fn on_the_wire(path: &PathSpec) -> f64 {
+    0.15 * PACKET as f64 * 8e9 / path.rate as f64
+}
+
+/// Everything about a path that is off, with the figures. `beside` is what hosts and other wires may take for a packet, in ns.
+fn deviations(path: &PathSpec, beside: u64, probe: &Probe) -> Vec<String> {
     let mut found = Vec::new();
     let packet = PACKET as f64 * 8e9 / path.rate as f64;
     let mut expect = |what: &str, unit: &str, wanted: f64, got: f64, slack: f64| {
@@ -65,9 +89,9 @@ fn deviations(spec: &Spec, probe: &Probe) -> Vec<String> {
             found.push(format!("{what} is {got:.3} {unit} instead of {wanted:.3} {unit}"));
         }
     };
-    // Two small packets' time on the wire, what the luckiest one of many waited, and what the host may have added.
+    // The wire, what the luckiest one of many waited, and what the host may have added.
     let [wait, reverse_wait] = path.waits();
-    let slack = (0.15 * packet + 0.02 * (wait + reverse_wait) as f64 + spec.host_delay as f64) / 1e6;
+    let slack = (on_the_wire(path) + 0.02 * (wait + reverse_wait) as f64 + beside as f64) / 1e6;
     expect("the base RTT", "ms", path.rtt as f64 / 1e6, probe.rtt as f64 / 1e6, slack);
     if probe.sent == 0 {
         return found; // no more was measured: the path is known from another run
@@ -152,10 +176,10 @@ fn unfilled(spec: &Spec, outcome: &Outcome) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::Bottleneck;
 
-    fn run() -> Spec {
-        let path = PathSpec { rate: 100_000_000, rtt: 30_000_000, buffer: 375_000, loss: 0.01, ..PathSpec::default() };
-        Spec { path, ..Spec::default() }
+    fn path() -> PathSpec {
+        PathSpec { rate: 100_000_000, rtt: 30_000_000, buffer: 375_000, loss: 0.01, ..PathSpec::default() }
     }
     const GOOD: Probe = Probe {
         rtt: 30_000_640,
@@ -170,16 +194,54 @@ mod tests {
 
     #[test]
     fn a_path_as_ordered_has_no_deviations() {
-        assert_eq!(deviations(&run(), &GOOD), Vec::<String>::new());
+        assert_eq!(deviations(&path(), 0, &GOOD), Vec::<String>::new());
     }
 
     #[test]
     fn a_host_may_add_its_delay_to_the_base_rtt() {
         let lan = PathSpec { rate: 1_000_000_000, rtt: 100_000, ..PathSpec::default() };
         let probe = Probe { rtt: 109_000, ..Probe::default() };
-        let run = |host_delay| Spec { path: lan.clone(), host_delay, ..Spec::default() };
-        assert_eq!(deviations(&run(20_000), &probe), Vec::<String>::new());
-        assert_eq!(deviations(&run(0), &probe), ["the base RTT is 0.109 ms instead of 0.100 ms"]);
+        assert_eq!(deviations(&lan, 20_000, &probe), Vec::<String>::new());
+        assert_eq!(deviations(&lan, 0, &probe), ["the base RTT is 0.109 ms instead of 0.100 ms"]);
+    }
+
+    #[test]
+    fn each_bottleneck_in_a_row_is_judged_by_what_was_measured_there() {
+        let told = |path: &PathSpec| Change {
+            rate: Some(path.rate),
+            rtt: Some(path.rtt),
+            loss: Some(path.loss),
+            reverse_loss: Some(0.0),
+            ..Change::default()
+        };
+        let run = Spec { path: path(), then: vec![path()], ..Spec::default() };
+        let behind = |probe| Bottleneck { probe, changes: vec![told(&path())], ..Bottleneck::default() };
+        let outcome = |then| Outcome { probe: GOOD, changes: vec![told(&path())], then, ..Outcome::default() };
+        assert_eq!(checks([&run])[0].then.len(), 1);
+        assert_eq!(judge(&run, &outcome(vec![behind(GOOD)])), Vec::<String>::new());
+        let slow = judge(&run, &outcome(vec![behind(Probe { rate: 80_000_000, ..GOOD })]));
+        assert!(slow.len() == 1 && slow[0].starts_with("at bottleneck 2: the capacity is 80.000"), "{slow:?}");
+        assert_eq!(judge(&run, &outcome(Vec::new())), ["at bottleneck 2: nothing was measured"]);
+        // A flow's own measurement is of its whole way.
+        let flow = FlowSpec { algorithm: "cubic".into(), ..FlowSpec::default() };
+        let run = Spec { flows: vec![flow], ..run };
+        let probe = Probe { rtt: 60_000_640, ..Probe::default() };
+        let outcome = Outcome { probe, ..outcome(vec![behind(Probe::default())]) };
+        assert_eq!(judge(&run, &outcome), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_wire_of_a_way_may_take_its_time() {
+        let slow = PathSpec { rate: 1_000_000, rtt: 1_000_000, buffer: 9000, ..PathSpec::default() };
+        let flow = FlowSpec { algorithm: "cubic".into(), ..FlowSpec::default() };
+        let run = Spec { path: slow.clone(), then: vec![slow; 7], flows: vec![flow], ..Spec::default() };
+        // 50 bytes take 0.4 ms on each of eight wires.
+        let base_rtt = |rtt| {
+            let outcome = Outcome { probe: Probe { rtt, ..Probe::default() }, ..Outcome::default() };
+            judge(&run, &outcome).into_iter().find(|found| found.starts_with("the base RTT"))
+        };
+        assert_eq!(base_rtt(11_200_000), None);
+        assert!(base_rtt(25_000_000).is_some());
     }
 
     #[test]
@@ -191,7 +253,7 @@ mod tests {
             ("loss is 0.250 %", Probe { lost: 50, ..GOOD }),
             ("way back is 0.050 %", Probe { reverse_lost: 1, ..GOOD }),
         ] {
-            let found = deviations(&run(), &probe);
+            let found = deviations(&path(), 0, &probe);
             assert!(found.len() == 1 && found[0].contains(what), "{what}: {found:?}");
         }
     }

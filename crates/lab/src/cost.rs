@@ -1,6 +1,6 @@
 //! The real time of runs: predicted before a campaign begins, and learnt from stored runs.
 
-use crate::spec::{FlowSpec, Spec};
+use crate::spec::{FlowSpec, PathSpec, Spec};
 use std::collections::HashMap;
 
 /// Real time for every Mbit/s and virtual second of flows that send with system calls of their own (QUIC). Unit: s.
@@ -46,17 +46,21 @@ impl Kind {
 /// Real time of a run on a machine that nothing is known of. Unit: s.
 pub fn estimate(spec: &Spec) -> f64 {
     if spec.flows.is_empty() {
-        return BOOT + MEASURING;
+        return BOOT + MEASURING * (1 + spec.then.len()) as f64;
     }
-    let path = mbit(spec, 0, spec.duration);
-    // A flow of a size moves that, a limited one what it has, and the others share what the path carries meanwhile.
+    let all_paths: f64 = spec.paths().map(|path| mbit(path, 0, spec.duration)).sum();
+    let narrowest = |flow: &FlowSpec| {
+        let volumes = spec.crossed(flow).map(|path| mbit(path, flow.start, flow.stop));
+        volumes.fold(f64::INFINITY, f64::min)
+    };
+    // A flow of a size moves that, a limited one what it has, and the others share what the paths carry meanwhile.
     let wants = |flow: &FlowSpec| {
         let sized = flow.size.map(|size| size as f64 * 8e-6 * flow.arrivals.len().max(1) as f64);
         let limited = flow.rate.map(|rate| rate as f64 / 1e6 * (flow.stop - flow.start) as f64 / 1e9);
-        sized.or(limited).unwrap_or(f64::MAX).min(mbit(spec, flow.start, flow.stop))
+        sized.or(limited).unwrap_or(f64::MAX).min(narrowest(flow))
     };
     let all: f64 = spec.flows.iter().map(wants).sum();
-    let scale = if all > path { path / all } else { 1.0 };
+    let scale = if all > all_paths { all_paths / all } else { 1.0 };
     let costs = |flow: &FlowSpec| {
         let short = flow.arrivals.len() as f64;
         let (each, one) = if in_user_space(flow) { (USER_SPACE, PROCESS) } else { (KERNEL, SHORT_FLOW) };
@@ -65,9 +69,9 @@ pub fn estimate(spec: &Spec) -> f64 {
     BOOT + spec.flows.iter().map(costs).sum::<f64>()
 }
 
-/// The path's volume in a time. Unit: Mbit.
-fn mbit(spec: &Spec, from: u64, to: u64) -> f64 {
-    let parts = spec.path.segments(from, to);
+/// A path's volume in a time. Unit: Mbit.
+fn mbit(path: &PathSpec, from: u64, to: u64) -> f64 {
+    let parts = path.segments(from, to);
     parts.iter().map(|part| part.rate as f64 / 1e6 * (part.to - part.from) as f64 / 1e9).sum()
 }
 
@@ -108,7 +112,6 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::PathSpec;
 
     fn spec(algorithm: &str, seconds: u64) -> Spec {
         let duration = seconds * 1_000_000_000;

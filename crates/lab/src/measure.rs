@@ -1,7 +1,9 @@
 //! The measures: each is one figure of merit, computed from what a run was told and what came of it.
 
 use crate::names::QUIC;
-use crate::spec::{FlowOutcome, FlowSpec, Outcome, PACKET, QUIC_PACKET, QUIC_PAYLOAD, Segment, Spec, TCP_PAYLOAD};
+use crate::spec::{
+    FlowOutcome, FlowSpec, Outcome, PACKET, PathSpec, QUIC_PACKET, QUIC_PAYLOAD, Segment, Spec, TCP_PAYLOAD,
+};
 use pcc_stats::{converged, imbalance, jain_over, mean, recovered, unsteadiness};
 use serde::Deserialize;
 use std::fmt;
@@ -16,13 +18,13 @@ const SECOND: u64 = 1_000_000_000;
 pub enum Measure {
     /// Payload the receiver got over the flow's life. Unit: Mbit/s.
     Goodput,
-    /// Goodput over what the path allowed in that time: capacity, less random loss, less headers.
+    /// Goodput over what the narrowest bottleneck of its way allowed in that time: capacity, less random loss, less headers.
     Share,
     /// The same from the first second on in which the flow reached half of what the path allowed.
     ShareStarted,
     /// Share of all flows together.
     Utilisation,
-    /// Median of the time that packets wait at the bottleneck, over the flow's life. Behind queues of their own: of the
+    /// Median of the time that packets wait at all bottlenecks, over the flow's life. Behind queues of their own: of the
     /// smoothed RTT beyond that of the empty path, the only one that every sender tells. Unit: ms.
     RttAdded,
     /// Its 95th percentile. Unit: ms.
@@ -62,6 +64,8 @@ pub enum Measure {
     /// Packets sent in the last sampled step of a black-out: a rate that PCC tells may be of the moment after. Unit:
     /// packets an RTT.
     BlackoutRate,
+    /// Goodput of the first table's flows over the highest of the others', in the last quarter of the run.
+    OverHighest,
     /// The highest rate that PCC tried in the second half of the run, over the rate of an application that has no more
     /// to send.
     Headroom,
@@ -71,7 +75,7 @@ pub enum Measure {
 }
 
 /// Names, in the order in which they are listed.
-const NAMES: [(Measure, &str); 23] = [
+const NAMES: [(Measure, &str); 24] = [
     (Measure::Goodput, "goodput"),
     (Measure::Share, "share"),
     (Measure::ShareStarted, "share-started"),
@@ -93,6 +97,7 @@ const NAMES: [(Measure, &str); 23] = [
     (Measure::Incast, "incast"),
     (Measure::Recovered, "recovered"),
     (Measure::BlackoutRate, "blackout-rate"),
+    (Measure::OverHighest, "over-highest"),
     (Measure::Headroom, "headroom"),
     (Measure::HostLimited, "host-limited"),
 ];
@@ -156,6 +161,7 @@ impl Measure {
             Self::Incast => "share of the link until the last is done",
             Self::Recovered => "RTTs until 80 % is back",
             Self::BlackoutRate => "packets an RTT at the end of the black-out",
+            Self::OverHighest => "goodput over the highest of the others",
             Self::Headroom => "highest rate tried / rate of the application",
             Self::HostLimited => "time held back by its own hosts",
         };
@@ -188,6 +194,7 @@ impl Measure {
             Self::Incast => view.incast(),
             Self::Recovered => view.recovered(),
             Self::BlackoutRate => view.blackout_rate(),
+            Self::OverHighest => view.over_highest(),
             Self::Headroom => view.headroom(),
             Self::HostLimited => view.host_limited(),
         }
@@ -248,13 +255,25 @@ impl<'a> View<'a> {
     }
 
     /// Bytes of payload that a perfect sender with packets like these flows' would have brought over between two
-    /// moments.
+    /// moments, through the narrowest bottleneck that one of them crosses.
     fn allowed(&self, flows: &[Pair<'_>], from: u64, to: u64) -> f64 {
         let is_quic = flows.first().is_some_and(|(spec, _)| spec.algorithm.starts_with(QUIC));
         let payload =
             if is_quic { QUIC_PAYLOAD as f64 / QUIC_PACKET as f64 } else { TCP_PAYLOAD as f64 / PACKET as f64 };
         let bytes = |part: &Segment| part.rate as f64 / 8e9 * (1.0 - part.loss) * (part.to - part.from) as f64;
-        payload * self.spec.path.segments(from, to).iter().map(bytes).sum::<f64>()
+        let carried = |path: &PathSpec| path.segments(from, to).iter().map(bytes).sum::<f64>();
+        let is_crossed = |place: usize| {
+            let mut ways = flows.iter().map(|(flow, _)| self.spec.way(flow));
+            ways.any(|(first, last)| (first..=last).contains(&place))
+        };
+        let crossed = self.spec.paths().enumerate().filter(|(place, _)| is_crossed(*place));
+        payload * crossed.map(|(_, path)| carried(path)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The RTT of a flow's empty way just before a moment. Unit: ns.
+    fn base_rtt(&self, flow: &FlowSpec, at: u64) -> u64 {
+        let of = |path: &PathSpec| path.segments(at.saturating_sub(1), at).first().map_or(path.rtt, |part| part.rtt);
+        self.spec.crossed(flow).map(of).sum::<u64>() + flow.extra_rtt
     }
 
     /// The queue's part of the judged flows' RTT. Unit: ms.
@@ -271,8 +290,7 @@ impl<'a> View<'a> {
         for (spec, flow) in self.judged() {
             for sample in flow.samples.iter().filter(|sample| sample.rtt > 0) {
                 // A packet acknowledged at this moment left before it, at a change over the old path.
-                let path = self.spec.path.segments(sample.at.saturating_sub(1), sample.at);
-                let base = path.first().map_or(self.spec.path.rtt, |part| part.rtt) + spec.extra_rtt;
+                let base = self.base_rtt(spec, sample.at);
                 added.push(f64::from(sample.rtt) / 1e3 - base as f64 / 1e6);
             }
         }
@@ -392,7 +410,7 @@ impl<'a> View<'a> {
         // Five seconds before it, less where the flow is younger.
         let before = blackout.from.saturating_sub(5 * SECOND).max(from);
         let usual = delivered(flow.1, before, blackout.from) / blackout.from.checked_sub(before)? as f64;
-        let rtt = blackout.rtt + flow.0.extra_rtt;
+        let rtt = self.base_rtt(flow.0, blackout.to);
         let window = self.spec.step.max(rtt);
         let last = to.checked_sub(window).filter(|last| *last > blackout.to)?;
         let steps = (blackout.to..=last).step_by(self.spec.step as usize);
@@ -407,9 +425,19 @@ impl<'a> View<'a> {
         let samples: Vec<_> = flow.samples.iter().filter(|sample| within(sample.at)).collect();
         let [.., before, last] = samples.as_slice() else { return None };
         let packet = if spec.algorithm.starts_with(QUIC) { QUIC_PACKET - 42 } else { TCP_PAYLOAD };
-        let rtt = (blackout.rtt + spec.extra_rtt).max(1) as f64;
+        let rtt = self.base_rtt(spec, blackout.to).max(1) as f64;
         let rtts = (last.at - before.at) as f64 / rtt;
         Some(last.sent.saturating_sub(before.sent) as f64 / packet as f64 / rtts)
+    }
+
+    fn over_highest(&self) -> Option<f64> {
+        let (from, to) = (self.spec.duration / 4 * 3, self.spec.duration);
+        let (mut judged, mut highest) = (0.0, 0.0_f64);
+        for (spec, flow) in self.all() {
+            let moved = delivered(flow, from, to);
+            if spec.table == 0 { judged += moved } else { highest = highest.max(moved) }
+        }
+        (highest > 0.0).then(|| judged / highest)
     }
 
     fn headroom(&self) -> Option<f64> {

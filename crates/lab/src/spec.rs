@@ -14,11 +14,14 @@ pub const QUIC_DATAGRAM: u64 = 1452;
 /// Bytes of that packet on the link.
 pub const QUIC_PACKET: u64 = QUIC_DATAGRAM + 42;
 
-/// One run: a path, the flows on it, and its length. Without flows the path alone is measured.
+/// One run: a path, the flows on it, and its length. Without flows the path alone is measured, and each one behind it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
     /// The network.
     pub path: PathSpec,
+    /// More of them behind it, one after the other: what leaves a bottleneck comes to the next one, as far as its flow goes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub then: Vec<PathSpec>,
     /// The senders. Each flow has two hosts of its own.
     pub flows: Vec<FlowSpec>,
     /// Virtual length of the run. Unit: ns.
@@ -45,6 +48,39 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Spec {
+    /// All bottlenecks, in their order.
+    pub fn paths(&self) -> impl Iterator<Item = &PathSpec> {
+        std::iter::once(&self.path).chain(&self.then)
+    }
+
+    /// The bottlenecks that a flow goes through, in their order.
+    pub fn crossed(&self, flow: &FlowSpec) -> impl Iterator<Item = &PathSpec> {
+        let (first, last) = self.way(flow);
+        self.paths().skip(first).take(last + 1 - first)
+    }
+
+    /// The first and the last bottleneck that a flow goes through, from 0.
+    pub fn way(&self, flow: &FlowSpec) -> (usize, usize) {
+        let (first, last) = flow.via.unwrap_or((0, self.then.len()));
+        let last = last.min(self.then.len());
+        (first.min(last), last)
+    }
+
+    /// The bottlenecks of a flow's way as one path, before anything changes: the rate of the narrowest, RTT and waits of all.
+    pub(crate) fn route(&self, flow: &FlowSpec) -> PathSpec {
+        let whole = |one: PathSpec, next: &PathSpec| PathSpec {
+            rate: one.rate.min(next.rate),
+            rtt: one.rtt + next.rtt,
+            buffer: one.buffer + next.buffer,
+            jitter: one.waits()[0] + next.waits()[0],
+            reverse_jitter: one.waits()[1] + next.waits()[1],
+            ..one
+        };
+        let mut crossed = self.crossed(flow);
+        let first = crossed.next().unwrap_or(&self.path).clone();
+        crossed.fold(first, whole)
+    }
+
     /// Whether the product itself sends in it.
     pub fn has_quic_flows(&self) -> bool {
         self.flows.iter().any(|flow| flow.algorithm.starts_with(crate::names::QUIC))
@@ -294,6 +330,9 @@ pub struct FlowSpec {
     pub stop: u64,
     /// Added to the path's round trip for this flow. Unit: ns.
     pub extra_rtt: u64,
+    /// The first and the last bottleneck that it goes through, from 0; all of them without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<(usize, usize)>,
     /// The `[[flow]]` table it comes from, from 0: the flows of the first one are judged.
     #[serde(default, skip_serializing_if = "is_default")]
     pub table: u32,
@@ -344,15 +383,29 @@ pub struct Outcome {
     pub flows: Vec<FlowOutcome>,
     /// The bottleneck's queue over time.
     pub queue: Vec<QueueSample>,
-    /// How long a packet waits at the bottleneck, at moments evenly over the run, where all wait in one line. Unit: µs.
+    /// How long a packet waits at all bottlenecks, at moments evenly over the run, where all wait in one line. Unit: µs.
     #[serde(default, skip_serializing_if = "is_default")]
     pub delays: Vec<u32>,
     /// The path over time, as the queues were told: all of it at 0, then what became different.
     #[serde(default, skip_serializing_if = "is_default")]
     pub changes: Vec<Change>,
+    /// The same of the bottlenecks behind the first one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub then: Vec<Bottleneck>,
     /// Why this run tells nothing of the algorithm, with the figures: its own hosts held a flow of kernel TCP back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<String>,
+}
+
+/// A bottleneck as it really was.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Bottleneck {
+    /// The measurement of it alone, in a run without flows.
+    pub probe: Probe,
+    /// Its queue over time.
+    pub queue: Vec<QueueSample>,
+    /// Its path over time, as the queues were told: all of it at 0, then what became different.
+    pub changes: Vec<Change>,
 }
 
 /// The empty path, measured with datagrams before the flows start.

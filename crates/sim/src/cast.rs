@@ -225,8 +225,8 @@ fn between(range: &str) -> Result<(Duration, Duration), String> {
     Ok((from, within.ok_or("the second time is later than the first")?))
 }
 
-/// The first bottleneck and the last, counted from zero.
-fn via(value: &str) -> Option<(usize, usize)> {
+/// The first bottleneck and the last that a text like `2` or `1..2` names, counted from zero; none if it names none.
+pub fn via(value: &str) -> Option<(usize, usize)> {
     let (first, last) = value.split_once("..").unwrap_or((value, value));
     let number = |text: &str| text.parse::<usize>().ok()?.checked_sub(1);
     Some((number(first)?, number(last)?)).filter(|(first, last)| first <= last)

@@ -40,12 +40,12 @@ mod transport;
 mod world;
 
 pub use account::Sent;
-pub use cast::{Cast, ParseCastError, ReadUtility};
+pub use cast::{Cast, ParseCastError, ReadUtility, via};
 pub use entrant::Entrant;
 pub use media::FrameDelay;
 pub use pcc_link::Queue;
 pub use policer::{ParsePolicerError, Policer};
 pub use results::{FlowResult, Results, SAMPLE, Sample, WAIT};
 pub use running::{Running, run};
-pub use scenario::{Acks, Control, Flow, HEADERS, HOST_DELAY, Scenario, Source};
+pub use scenario::{Acks, Control, Flow, HEADERS, HOST_DELAY, Scenario, Source, path_seed};
 pub use summary::{FlowSummary, Harm, SecondHalf, jain_together};

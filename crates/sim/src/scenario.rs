@@ -348,6 +348,11 @@ impl Scenario {
 
     /// Of the path of that number: that of the first is the scenario's.
     pub(crate) fn seed_of(&self, path: usize) -> u64 {
-        if path == 0 { self.seed } else { Rng::new(self.seed ^ ((path as u64) << 32)).next_u64() }
+        path_seed(self.seed, path)
     }
+}
+
+/// The seed of one bottleneck's path, by its place from 0: that of the first is the run's.
+pub fn path_seed(seed: u64, place: usize) -> u64 {
+    if place == 0 { seed } else { Rng::new(seed ^ ((place as u64) << 32)).next_u64() }
 }

@@ -27,7 +27,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Stored runs are not run again: stop it with Ctrl-C and start it again to continue.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Exit codes: 0 all runs have a result, 2 misused, 3 some failed or it was stopped.\n\
-                        Example: pcc-lab run shallow-buffer --algorithm cubic,bbr --seeds 1")]
+                        Examples:\n  \
+                        pcc-lab run shallow-buffer --algorithm cubic,bbr --seeds 1\n  \
+                        pcc-lab run parking-lot --algorithm cubic --json     flows through one of three bottlenecks, and through all")]
 pub(crate) struct Args {
     /// Supplied scenarios by name, `all` of them, or .toml files
     #[arg(value_name = "NAME", required = true)]

@@ -1,10 +1,14 @@
 //! The course of a run: flows start and stop, the path changes, everything is sampled.
 
 use super::app::Programs;
+use super::hop::Hop;
+use super::netlink::QueueCounts;
 use super::quic::Transfer;
 use super::tcp::Connections;
 use super::topology::{Hosts, Network};
-use crate::spec::{Completion, FlowOutcome, FlowSample, FlowSpec, Outcome, QueueSample, Spec};
+use crate::spec::{
+    Bottleneck, Change, Completion, FlowOutcome, FlowSample, FlowSpec, Outcome, PathSpec, QueueSample, Spec,
+};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -39,8 +43,8 @@ struct Running<'a> {
 /// The events of a moment, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// The path changes, by this number.
-    Change(usize),
+    /// The path of that place changes, by this number.
+    Change(usize, usize),
     Sample,
     /// How long does a packet wait now?
     Look,
@@ -163,10 +167,13 @@ impl<'a> Running<'a> {
 /// that all share is looked at far more often.
 fn agenda(spec: &Spec) -> Vec<(u64, Event)> {
     let mut agenda: Vec<(u64, Event)> = Vec::new();
-    agenda.extend(spec.path.changes.iter().enumerate().map(|(number, change)| (change.at, Event::Change(number))));
+    for (place, path) in spec.paths().enumerate() {
+        let change = |(number, change): (usize, &Change)| (change.at, Event::Change(place, number));
+        agenda.extend(path.changes.iter().enumerate().map(change));
+    }
     agenda.extend((0..=spec.duration / spec.step).map(|number| (number * spec.step, Event::Sample)));
     agenda.push((spec.duration, Event::Sample));
-    if spec.path.queue.is_shared() {
+    if spec.paths().all(|path| path.queue.is_shared()) {
         let every = LOOK.max(spec.duration / MOST_LOOKS);
         agenda.extend((0..spec.duration / every).map(|number| (number * every, Event::Look)));
     }
@@ -187,15 +194,15 @@ fn agenda(spec: &Spec) -> Vec<(u64, Event)> {
 
 /// Runs the flows and tells what happened; the probe and the kernel's name are the caller's.
 pub(super) fn run(spec: &Spec, dir: &Path, mut network: Network) -> io::Result<Outcome> {
-    let mut changes = vec![network.told()?];
+    let mut watch = Watch::begin(&mut network)?;
     if spec.flows.is_empty() {
-        return Ok(Outcome { changes, ..Outcome::default() });
+        return Ok(watch.outcome());
     }
     let hosts = Arc::new(std::mem::take(&mut network.hosts));
     let prepare = |(number, flow)| Running::prepare(flow, number, dir, &hosts);
     let mut flows = spec.flows.iter().enumerate().map(prepare).collect::<io::Result<Vec<_>>>()?;
-    let before = network.queue_counts()?;
-    let (mut queue, mut delays) = (Vec::new(), Vec::new());
+    watch.count_from_here(&mut network)?;
+    let mut delays = Vec::new();
 
     let servers = spec.flows.iter().any(|flow| flow.app.is_some());
     let begin = super::now() + if servers { TO_LISTEN } else { 1_000_000 };
@@ -205,16 +212,17 @@ pub(super) fn run(spec: &Spec, dir: &Path, mut network: Network) -> io::Result<O
             io::Error::other(format!("flow {} ({}): {error}", flow.number + 1, flow.spec.algorithm))
         };
         match event {
-            Event::Change(number) => changes.push(network.change(&spec.path.changes[number])?),
+            Event::Change(place, number) => watch.change(&mut network, spec, place, number)?,
             Event::Sample => {
-                let counts = network.queue_counts()?;
-                let (bytes, drops) = (counts.bytes - before.bytes, counts.drops.wrapping_sub(before.drops));
-                queue.push(QueueSample { at, bytes, drops, backlog: counts.backlog });
+                watch.sample(&mut network, at)?;
                 for flow in flows.iter_mut().filter(|flow| flow.started && !flow.stopped) {
                     flow.sample(&hosts[flow.number], at).map_err(|error| of(flow, error))?;
                 }
             }
-            Event::Look => delays.push(network.queue_delay()?),
+            Event::Look => {
+                let each = network.hops.iter_mut().map(Hop::queue_delay);
+                delays.push(each.sum::<io::Result<u32>>()?);
+            }
             Event::Start(number) => {
                 let flow = &mut flows[number];
                 flow.start(&hosts[number], at, spec.step).map_err(|error| of(flow, error))?;
@@ -230,9 +238,10 @@ pub(super) fn run(spec: &Spec, dir: &Path, mut network: Network) -> io::Result<O
     }
     // Clients of flows that last stop by themselves, after the last word of the server; the others had their time.
     let end = begin + spec.duration;
-    let rtt = spec.path.segments(0, spec.duration).iter().map(|segment| segment.rtt).max().unwrap_or(spec.path.rtt);
+    let longest =
+        |path: &PathSpec| path.segments(0, spec.duration).iter().map(|segment| segment.rtt).max().unwrap_or(path.rtt);
     let finish = |flow: Running<'_>| {
-        let own = rtt + flow.spec.extra_rtt;
+        let own = spec.crossed(flow.spec).map(longest).sum::<u64>() + flow.spec.extra_rtt;
         let grace = if flow.spec.size.is_none() { GRACE + 20 * own } else { 0 };
         let name = format!("flow {} ({})", flow.number + 1, flow.spec.algorithm);
         let hosts = &hosts[flow.number];
@@ -241,7 +250,50 @@ pub(super) fn run(spec: &Spec, dir: &Path, mut network: Network) -> io::Result<O
     };
     let flows = flows.into_iter().map(finish).collect::<io::Result<Vec<_>>>()?;
     let rejected = held_back(spec, &flows);
-    Ok(Outcome { flows, queue, delays, changes, rejected, ..Outcome::default() })
+    Ok(Outcome { flows, delays, rejected, ..watch.outcome() })
+}
+
+/// The bottlenecks as they are seen during the run, in their order.
+struct Watch {
+    seen: Vec<Bottleneck>,
+    before: Vec<QueueCounts>,
+}
+
+impl Watch {
+    fn begin(network: &mut Network) -> io::Result<Self> {
+        let seen = |hop: &mut Hop| Ok(Bottleneck { changes: vec![hop.told()?], ..Bottleneck::default() });
+        let seen = network.hops.iter_mut().map(seen).collect::<io::Result<_>>()?;
+        Ok(Self { seen, before: Vec::new() })
+    }
+
+    fn count_from_here(&mut self, network: &mut Network) -> io::Result<()> {
+        self.before = network.hops.iter_mut().map(Hop::queue_counts).collect::<io::Result<_>>()?;
+        Ok(())
+    }
+
+    fn change(&mut self, network: &mut Network, spec: &Spec, place: usize, number: usize) -> io::Result<()> {
+        let change = spec.paths().nth(place).and_then(|path| path.changes.get(number));
+        if let (Some(change), Some(hop)) = (change, network.hops.get_mut(place)) {
+            self.seen[place].changes.push(hop.change(change)?);
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, network: &mut Network, at: u64) -> io::Result<()> {
+        for ((hop, seen), before) in network.hops.iter_mut().zip(&mut self.seen).zip(&self.before) {
+            let counts = hop.queue_counts()?;
+            let (bytes, drops) = (counts.bytes - before.bytes, counts.drops.wrapping_sub(before.drops));
+            seen.queue.push(QueueSample { at, bytes, drops, backlog: counts.backlog });
+        }
+        Ok(())
+    }
+
+    /// Its part of a run's outcome.
+    fn outcome(self) -> Outcome {
+        let mut seen = self.seen.into_iter();
+        let Bottleneck { queue, changes, .. } = seen.next().unwrap_or_default();
+        Outcome { queue, changes, then: seen.collect(), ..Outcome::default() }
+    }
 }
 
 /// Which flows tell nothing of their algorithm because their own hosts held them back, with the figures. By the kernel's
@@ -272,7 +324,6 @@ fn held_back(spec: &Spec, flows: &[FlowOutcome]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Change, PathSpec};
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -290,7 +341,7 @@ mod tests {
         let second = |at, event| (at * SECOND, event);
         let expected = [
             second(0, Sample),
-            second(1, Change(0)),
+            second(1, Change(0, 0)),
             second(1, Sample),
             second(1, Start(0)),
             second(1, Arrival(0)),

@@ -2,6 +2,7 @@
 
 mod app;
 mod flow;
+mod hop;
 mod late;
 mod module;
 mod netlink;
@@ -62,10 +63,10 @@ fn serve(path: &Path) -> io::Result<Outcome> {
     let dir = path.parent().unwrap_or(Path::new("/"));
     module::load(&spec, dir).map_err(at("loading the kernel module"))?;
     let network = Network::build(&spec).map_err(at("building the network"))?;
-    let first = network.hosts.first().ok_or_else(|| io::Error::other("there are no hosts"))?;
-    let probe = probe::probe(&spec, first).map_err(at("measuring the path"))?;
+    let mut probes = probe::probe(&spec, &network.hosts).map_err(at("measuring the path"))?.into_iter();
     let mut outcome = flow::run(&spec, dir, network).map_err(at("running the flows"))?;
-    outcome.probe = probe;
+    outcome.probe = probes.next().unwrap_or_default();
+    outcome.then.iter_mut().zip(probes).for_each(|(bottleneck, probe)| bottleneck.probe = probe);
     fs::read_to_string("/proc/sys/kernel/osrelease")?.trim().clone_into(&mut outcome.kernel);
     Ok(outcome)
 }

@@ -217,10 +217,10 @@ pub(super) fn add_address(netlink: &mut Netlink, index: u32, address: [u8; 4]) -
     )
 }
 
-/// Sends packets for everybody who is not on a cable here to `gateway`, or only those for a network of 256.
+/// Sends packets for everybody who is not on a cable here to `gateway`, or only those for a network of 65,536.
 pub(super) fn add_route(netlink: &mut Netlink, network: Option<[u8; 4]>, gateway: [u8; 4]) -> io::Result<()> {
     const UNIVERSE: u8 = 0;
-    let prefix = if network.is_some() { 24 } else { 0 };
+    let prefix = if network.is_some() { 16 } else { 0 };
     let (table, protocol) = (libc::RT_TABLE_MAIN, libc::RTPROT_BOOT);
     let header = [libc::AF_INET as u8, prefix, 0, 0, table, protocol, UNIVERSE, libc::RTN_UNICAST, 0, 0, 0, 0];
     let message = Message::new(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_EXCL).raw(&header);

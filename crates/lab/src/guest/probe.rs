@@ -37,7 +37,7 @@ struct Arrival {
 }
 
 impl Way {
-    fn open(spec: &Spec, hosts: &Hosts, back: bool) -> io::Result<Self> {
+    fn open(path: &PathSpec, hosts: &Hosts, back: bool) -> io::Result<Self> {
         let ends = [(&hosts.sender, hosts.sender_address), (&hosts.receiver, hosts.receiver_address)];
         let [from, to] = if back { [ends[1], ends[0]] } else { ends };
         let bind = |(namespace, address): (&super::topology::Namespace, [u8; 4])| {
@@ -47,7 +47,7 @@ impl Way {
         let way = Self {
             from: bind(from)?,
             to: bind(to)?,
-            patience: Duration::from_nanos(2 * spec.path.rtt + queue_delay(&spec.path)) + Duration::from_secs(1),
+            patience: Duration::from_nanos(2 * path.rtt + queue_delay(path)) + Duration::from_secs(1),
         };
         way.from.connect(way.to.local_addr()?)?;
         super::sockets::enlarge_receive_buffer(&way.to)?;
@@ -88,58 +88,80 @@ pub(crate) fn queue_delay(path: &PathSpec) -> u64 {
     (path.buffer.min(most) as f64 * 8e9 / path.rate as f64) as u64
 }
 
-/// Measures the path that leads to the first hosts: everything about it if no flow follows, or its round trip only,
-/// since a path is measured once and used for many runs.
-pub(super) fn probe(spec: &Spec, hosts: &Hosts) -> io::Result<Probe> {
-    let forward = Way::open(spec, hosts, false)?;
-    let back = Way::open(spec, hosts, true)?;
-    let extra = spec.flows.first().map_or(0, |flow| flow.extra_rtt);
-    // Time on the wire of a full packet.
-    let packet = PACKET as f64 * 8e9 / spec.path.rate as f64;
+/// Measures everything about each path if no flow follows, by hosts at its ends. Otherwise it measures the round trip of the
+/// first flow alone, since a path is measured once and used for many runs.
+pub(super) fn probe(spec: &Spec, hosts: &[Hosts]) -> io::Result<Vec<Probe>> {
+    if let (Some(flow), Some(hosts)) = (spec.flows.first(), hosts.first()) {
+        let rtt = Line::open(&spec.route(flow), hosts)?.rtt()?.saturating_sub(flow.extra_rtt);
+        return Ok(vec![Probe { rtt, ..Probe::default() }]);
+    }
+    spec.paths().zip(hosts).map(|(path, hosts)| Line::open(path, hosts)?.measure()).collect()
+}
 
-    let one_way = |way: &Way, jitter: u64| {
-        // A lossy path may swallow a ping, and on one with jitter nearly all wait: the patience of the receiver bounds
-        // the wait for the last.
-        let gap = (2.0 * packet).max(jitter as f64 / 3.0);
-        let arrivals = way.stream(if jitter > 0 { JITTERED_PINGS } else { PINGS }, 8, gap)?;
-        let mut delays: Vec<_> = arrivals.iter().map(|arrival| arrival.arrived.saturating_sub(arrival.sent)).collect();
-        delays.sort_unstable();
-        // With jitter the shortest counts; without, all are the same but for those that overtake others.
-        let typical = if jitter > 0 { 0 } else { delays.len() / 2 };
-        delays.get(typical).copied().ok_or_else(|| io::Error::other("no packet of the probe arrived"))
-    };
-    let [wait, reverse_wait] = spec.path.waits();
-    let rtt = (one_way(&forward, wait)? + one_way(&back, reverse_wait)?).saturating_sub(extra);
-    if !spec.flows.is_empty() {
-        return Ok(Probe { rtt, ..Probe::default() });
+/// Both ways of a path.
+struct Line<'a> {
+    path: &'a PathSpec,
+    forward: Way,
+    back: Way,
+}
+
+impl<'a> Line<'a> {
+    fn open(path: &'a PathSpec, hosts: &Hosts) -> io::Result<Self> {
+        Ok(Self { path, forward: Way::open(path, hosts, false)?, back: Way::open(path, hosts, true)? })
     }
 
-    // Packets until so many bytes more were sent than may pass: those of a burst, which arrive as they were sent, then
-    // those of the buffer.
-    let until = |bytes: u64| (bytes as f64 / PACKET as f64 / (1.0 - 1.0 / OVERLOAD)) as u64;
-    let (bursts, fills) = (until(spec.path.burst), until(spec.path.buffer));
-    let arrivals = forward.stream(bursts + fills + steady_packets(&spec.path), FULL, packet / OVERLOAD)?;
-    let delays = arrivals.iter().map(|arrival| arrival.arrived.saturating_sub(arrival.sent));
-    let (least, most) = (delays.clone().min().unwrap_or(0), delays.max().unwrap_or(0));
-    let steady = arrivals.get((arrivals.len() / 2).max(bursts as usize)..).unwrap_or_default();
-    let rate = match steady {
-        [first, .., last] if last.arrived > first.arrived => {
-            // Packets that the line lost behind the bottleneck had passed it.
-            let passed = (steady.len() - 1) as f64 / (1.0 - spec.path.loss);
-            (passed * PACKET as f64 * 8e9 / (last.arrived - first.arrived) as f64) as u64
-        }
-        _ => 0,
-    };
+    /// Time on the wire of a full packet. Unit: ns.
+    fn packet(&self) -> f64 {
+        PACKET as f64 * 8e9 / self.path.rate as f64
+    }
 
-    let count = |way: &Way, share: f64| way.stream(packets_to_count(share), FULL, 2.0 * packet);
-    let there = count(&forward, spec.path.loss.max(spec.path.reorder))?;
-    let sent = packets_to_count(spec.path.loss.max(spec.path.reorder));
-    let reverse_sent = packets_to_count(spec.path.reverse_loss);
-    let reverse_lost = reverse_sent - count(&back, spec.path.reverse_loss)?.len() as u64;
-    // A packet that overtook others is followed by one that was sent before it.
-    let early = there.windows(2).filter(|pair| pair[1].sent < pair[0].sent).count() as u64;
-    let (queue_delay, lost) = (most - least, sent - there.len() as u64);
-    Ok(Probe { rtt, rate, queue_delay, sent, lost, reverse_sent, reverse_lost, early })
+    /// The smallest round trip. Unit: ns.
+    fn rtt(&self) -> io::Result<u64> {
+        let one_way = |way: &Way, jitter: u64| {
+            // A lossy path may swallow a ping, and on one with jitter nearly all wait: the patience of the receiver bounds
+            // the wait for the last.
+            let gap = (2.0 * self.packet()).max(jitter as f64 / 3.0);
+            let arrivals = way.stream(if jitter > 0 { JITTERED_PINGS } else { PINGS }, 8, gap)?;
+            let mut delays: Vec<_> =
+                arrivals.iter().map(|arrival| arrival.arrived.saturating_sub(arrival.sent)).collect();
+            delays.sort_unstable();
+            // With jitter the shortest counts; without, all are the same but for those that overtake others.
+            let typical = if jitter > 0 { 0 } else { delays.len() / 2 };
+            delays.get(typical).copied().ok_or_else(|| io::Error::other("no packet of the probe arrived"))
+        };
+        let [wait, reverse_wait] = self.path.waits();
+        Ok(one_way(&self.forward, wait)? + one_way(&self.back, reverse_wait)?)
+    }
+
+    fn measure(&self) -> io::Result<Probe> {
+        let (path, packet, rtt) = (self.path, self.packet(), self.rtt()?);
+        // Packets until so many bytes more were sent than may pass: those of a burst, which arrive as they were sent, then
+        // those of the buffer.
+        let until = |bytes: u64| (bytes as f64 / PACKET as f64 / (1.0 - 1.0 / OVERLOAD)) as u64;
+        let (bursts, fills) = (until(path.burst), until(path.buffer));
+        let arrivals = self.forward.stream(bursts + fills + steady_packets(path), FULL, packet / OVERLOAD)?;
+        let delays = arrivals.iter().map(|arrival| arrival.arrived.saturating_sub(arrival.sent));
+        let (least, most) = (delays.clone().min().unwrap_or(0), delays.max().unwrap_or(0));
+        let steady = arrivals.get((arrivals.len() / 2).max(bursts as usize)..).unwrap_or_default();
+        let rate = match steady {
+            [first, .., last] if last.arrived > first.arrived => {
+                // Packets that the line lost behind the bottleneck had passed it.
+                let passed = (steady.len() - 1) as f64 / (1.0 - path.loss);
+                (passed * PACKET as f64 * 8e9 / (last.arrived - first.arrived) as f64) as u64
+            }
+            _ => 0,
+        };
+
+        let count = |way: &Way, share: f64| way.stream(packets_to_count(share), FULL, 2.0 * packet);
+        let there = count(&self.forward, path.loss.max(path.reorder))?;
+        let sent = packets_to_count(path.loss.max(path.reorder));
+        let reverse_sent = packets_to_count(path.reverse_loss);
+        let reverse_lost = reverse_sent - count(&self.back, path.reverse_loss)?.len() as u64;
+        // A packet that overtook others is followed by one that was sent before it.
+        let early = there.windows(2).filter(|pair| pair[1].sent < pair[0].sent).count() as u64;
+        let (queue_delay, lost) = (most - least, sent - there.len() as u64);
+        Ok(Probe { rtt, rate, queue_delay, sent, lost, reverse_sent, reverse_lost, early })
+    }
 }
 
 /// Packets by which the capacity is measured.

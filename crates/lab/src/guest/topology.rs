@@ -1,19 +1,20 @@
-//! The network inside the guest: two routers with the path between them, and two hosts for each flow.
+//! The network inside the guest: two routers with a bottleneck between them, or more such pairs in a row, and two hosts for
+//! each flow.
 //!
 //! ```text
 //! sender i ── cable ── a ══ bottleneck ══ b ── line: delay, loss ── receiver i
 //!    └───────── line: delay, loss ───────┘   (the way back)
+//!                                         b ── line: delay, loss ── c ══ bottleneck ══ d ── ...
 //! ```
-//! The bottleneck's queue and the line are different devices: a queue that delays counts what is on its way as queued,
-//! so its limit would not be the size of a buffer.
+//! A flow's hosts are at the first and the last bottleneck of its way. The bottleneck's queue and the line are different
+//! devices: a queue that delays counts what is on its way as queued, so its limit would not be the size of a buffer.
 
-use super::late::Table;
-use super::netlink::{self, Bottleneck, Discipline, Line, Netlink, QueueCounts, Shaper};
-use crate::spec::{Change, FlowSpec, PACKET, PathSpec, Queue, Spec};
+use super::hop::{End, Hop, Way};
+use super::netlink::{self, Netlink};
+use crate::spec::{FlowSpec, Spec};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
-use std::sync::Arc;
 
 /// A network of its own, which lives as long as this value.
 #[derive(Debug)]
@@ -59,45 +60,23 @@ pub(super) struct Hosts {
 /// Everything that was set up.
 #[derive(Debug)]
 pub(super) struct Network {
+    /// The hosts of each flow; without flows those at the ends of each bottleneck.
     pub(super) hosts: Vec<Hosts>,
-    near: Router,
-    far: Router,
-    lines: Vec<Lines>,
-    /// The path as it is now.
-    path: PathSpec,
-    /// Its random delays, there and back.
-    late: [Option<Arc<Table>>; 2],
-    seed: u64,
+    /// The bottlenecks, in their order.
+    pub(super) hops: Vec<Hop>,
     /// The longest that the lines to the senders hold an acknowledgement back for their hosts. Unit: ns.
     host_delay: u64,
-    changes: u64,
-}
-
-/// A router, where to talk to its kernel, and its interface towards the other one.
-#[derive(Debug)]
-struct Router {
-    namespace: Namespace,
-    netlink: Netlink,
-    port: u32,
-}
-
-/// The interfaces of a flow's lines, there and back, and what it adds to the delay.
-#[derive(Clone, Copy, Debug)]
-struct Lines {
-    there: u32,
-    back: u32,
-    extra_rtt: u64,
 }
 
 /// One cable, its ends named and numbered.
-struct Cable<'a> {
-    near: (&'a Namespace, &'a str, [u8; 4]),
-    far: (&'a Namespace, &'a str, [u8; 4]),
+pub(super) struct Cable<'a> {
+    pub(super) near: (&'a Namespace, &'a str, [u8; 4]),
+    pub(super) far: (&'a Namespace, &'a str, [u8; 4]),
 }
 
 impl Cable<'_> {
     /// Lays it; both ends are up, have their addresses and no offloads.
-    fn lay(&self) -> io::Result<()> {
+    pub(super) fn lay(&self) -> io::Result<()> {
         let mut netlink = Netlink::open()?;
         netlink::add_cable(
             &mut netlink,
@@ -116,7 +95,7 @@ impl Cable<'_> {
     }
 }
 
-fn index_of(name: &str) -> io::Result<u32> {
+pub(super) fn index_of(name: &str) -> io::Result<u32> {
     let name = std::ffi::CString::new(name)?;
     // SAFETY: the name is NUL-terminated.
     match unsafe { libc::if_nametoindex(name.as_ptr()) } {
@@ -147,7 +126,8 @@ fn tune_host() -> io::Result<()> {
     write_sysctl("ipv4/tcp_no_metrics_save", "1")
 }
 
-fn router() -> io::Result<Namespace> {
+/// A network that passes on packets of others.
+pub(super) fn router() -> io::Result<Namespace> {
     let namespace = Namespace::create()?;
     write_sysctl("ipv4/ip_forward", "1")?;
     Ok(namespace)
@@ -159,39 +139,9 @@ fn host() -> io::Result<Namespace> {
     Ok(namespace)
 }
 
-/// The part of a round trip by which a packet may overtake others: what RFC 9002 (section 6.1.2) just does not take for
-/// a loss.
-const OVERTAKEN: u64 = 8;
-/// Packets are marked above a seventh of the bandwidth-delay product (DCTCP, SIGCOMM 2010, section 3.4), or above what
-/// takes a sender's trains of 64 KB without marks, as that paper does where hosts send faster than the bottleneck.
-const MARKING_SHARE: u64 = 7;
-const MARKING_PACKETS: u64 = 65;
-
-fn discipline(path: &PathSpec) -> Option<Discipline> {
-    match (path.queue, path.ecn) {
-        (Queue::DropTail, false) => None,
-        (Queue::DropTail, true) => {
-            let bdp = (path.rate as f64 / 8.0 * path.rtt as f64 / 1e9) as u64;
-            let above = (bdp / MARKING_SHARE).max(MARKING_PACKETS * PACKET).min(path.buffer / 2);
-            let above_us = (above as f64 * 8e6 / path.rate as f64) as u32;
-            Some(Discipline::Marking { above_us: above_us.max(1) })
-        }
-        (Queue::Fair, _) => Some(Discipline::Fair),
-        (Queue::Codel, ecn) => Some(Discipline::Codel { ecn }),
-        (Queue::FqCodel, ecn) => Some(Discipline::FqCodel { ecn }),
-        (Queue::Sfq, _) => Some(Discipline::Sfq),
-        (Queue::Cake, _) => None,
-    }
-}
-
-fn bottleneck(path: &PathSpec) -> Bottleneck {
-    let shaper = if path.queue == Queue::Cake { Shaper::Cake } else { Shaper::Tbf };
-    Bottleneck { rate: path.rate, limit: path.buffer, burst: path.burst, shaper }
-}
-
 /// Settings of a flow's two hosts.
-fn tune_flow(path: &PathSpec, flow: Option<&FlowSpec>) -> io::Result<()> {
-    if path.ecn {
+fn tune_flow(ecn: bool, flow: Option<&FlowSpec>) -> io::Result<()> {
+    if ecn {
         write_sysctl("ipv4/tcp_ecn", "1")?;
     }
     if flow.is_some_and(|flow| flow.paced) {
@@ -201,146 +151,82 @@ fn tune_flow(path: &PathSpec, flow: Option<&FlowSpec>) -> io::Result<()> {
     Ok(())
 }
 
+/// The networks of all senders and of all receivers, one of 256 addresses for each flow.
+const SENDERS: [u8; 4] = [10, 1, 0, 0];
+const RECEIVERS: [u8; 4] = [10, 2, 0, 0];
+/// Flows have numbers below this; lines between bottlenecks draw by numbers from here on.
+const BETWEEN: u64 = 400;
+
 impl Network {
-    /// Builds the network of a run; one without flows still has a path to measure.
+    /// Builds the network of a run; one without flows still has paths to measure.
     pub(super) fn build(spec: &Spec) -> io::Result<Self> {
         tune_kernel()?;
-        let (near, far) = (router()?, router()?);
-        Cable { near: (&near, "out", [10, 0, 0, 1]), far: (&far, "in", [10, 0, 0, 2]) }.lay()?;
-        far.enter()?;
-        let far = Router { netlink: Netlink::open()?, port: index_of("in")?, namespace: far };
-        near.enter()?;
-        let near = Router { netlink: Netlink::open()?, port: index_of("out")?, namespace: near };
-        let path = spec.path.clone();
-        let (seed, host_delay) = (spec.seed, spec.host_delay);
-        let late = [path.late, path.reverse_late].map(|late| Table::of(late).map(Arc::new));
-        let mut network =
-            Self { hosts: Vec::new(), near, far, lines: Vec::new(), path, late, seed, host_delay, changes: 0 };
-        network.join()?;
-        match spec.flows.as_slice() {
-            [] => network.add_hosts(None)?,
-            flows => flows.iter().try_for_each(|flow| network.add_hosts(Some(flow)))?,
+        let hops = spec.paths().enumerate().map(|(place, path)| Hop::build(spec, place, path));
+        let hops = hops.collect::<io::Result<Vec<_>>>()?;
+        let mut network = Self { hosts: Vec::new(), hops, host_delay: spec.host_delay };
+        (1..network.hops.len()).try_for_each(|place| network.connect(place))?;
+        if spec.flows.is_empty() {
+            for (place, path) in spec.paths().enumerate() {
+                network.add_hosts((place, place), path.ecn, None)?;
+            }
+        }
+        for flow in &spec.flows {
+            let ecn = spec.crossed(flow).any(|path| path.ecn);
+            network.add_hosts(spec.way(flow), ecn, Some(flow))?;
         }
         Ok(network)
     }
 
-    /// Makes the two routers one path.
-    fn join(&mut self) -> io::Result<()> {
-        netlink::add_route(&mut self.far.netlink, None, [10, 0, 0, 1])?;
-        netlink::add_route(&mut self.near.netlink, None, [10, 0, 0, 2])?;
-        let Self { path, near, .. } = self;
-        bottleneck(path).apply(&mut near.netlink, near.port)?;
-        match discipline(path) {
-            Some(discipline) => {
-                let packets = u32::try_from((path.buffer / PACKET).max(1)).unwrap_or(u32::MAX);
-                netlink::add_discipline(&mut near.netlink, near.port, discipline, packets)
-            }
-            None => Ok(()),
-        }
+    /// Leads what leaves the bottleneck before `place` to the one there, and acknowledgements back.
+    fn connect(&mut self, place: usize) -> io::Result<()> {
+        let (before, behind) = self.hops.split_at_mut(place);
+        let (Some(before), Some(behind)) = (before.last_mut(), behind.first_mut()) else { return Ok(()) };
+        let network = 2 * place as u8 - 1;
+        let (near_address, far_address) = ([10, 0, network, 1], [10, 0, network, 2]);
+        let near = (&before.far.namespace, "onward", near_address);
+        Cable { near, far: (&behind.near.namespace, "before", far_address) }.lay()?;
+        netlink::add_route(&mut before.far.netlink, Some(RECEIVERS), far_address)?;
+        netlink::add_route(&mut behind.near.netlink, Some(SENDERS), near_address)?;
+        let end = |way, port| End { way, port, number: BETWEEN + place as u64, extra_rtt: 0, host_delay: 0 };
+        before.far.namespace.enter()?;
+        let there = end(Way::There, index_of("onward")?);
+        behind.near.namespace.enter()?;
+        let back = end(Way::Back, index_of("before")?);
+        before.attach(there)?;
+        behind.attach(back)?;
+        before.overtake(there)
     }
 
-    /// Adds the two hosts of a flow with lines of their own.
-    fn add_hosts(&mut self, flow: Option<&FlowSpec>) -> io::Result<()> {
+    /// Adds the two hosts of a flow at both ends of its way, with lines of their own.
+    fn add_hosts(&mut self, (first, last): (usize, usize), ecn: bool, flow: Option<&FlowSpec>) -> io::Result<()> {
         let number = self.hosts.len();
         let one = u8::try_from(number + 1).map_err(|_| io::Error::other("there are more than 254 flows"))?;
         let (sender, receiver) = (host()?, host()?);
         let (near_name, far_name) = (format!("s{number}"), format!("r{number}"));
         let (sender_address, receiver_address) = ([10, 1, one, 1], [10, 2, one, 1]);
         let (near_gateway, far_gateway) = ([10, 1, one, 2], [10, 2, one, 2]);
-        let near = (&self.near.namespace, near_name.as_str(), near_gateway);
-        let far = (&self.far.namespace, far_name.as_str(), far_gateway);
+        let near = (&self.hops[first].near.namespace, near_name.as_str(), near_gateway);
+        let far = (&self.hops[last].far.namespace, far_name.as_str(), far_gateway);
         Cable { near: (&sender, "eth0", sender_address), far: near }.lay()?;
         Cable { near: (&receiver, "eth0", receiver_address), far }.lay()?;
         for (host, gateway) in [(&sender, near_gateway), (&receiver, far_gateway)] {
             host.enter()?;
             let mut netlink = Netlink::open()?;
             netlink::add_route(&mut netlink, None, gateway)?;
-            tune_flow(&self.path, flow)?;
+            tune_flow(ecn, flow)?;
             if flow.is_some_and(|flow| flow.paced) {
                 netlink::send_single_segments(&mut netlink, index_of("eth0")?)?;
             }
         }
-        self.near.namespace.enter()?;
-        let back = index_of(&near_name)?;
-        self.far.namespace.enter()?;
-        let there = index_of(&far_name)?;
-        self.lines.push(Lines { there, back, extra_rtt: flow.map_or(0, |flow| flow.extra_rtt) });
+        let (extra_rtt, host_delay) = (flow.map_or(0, |flow| flow.extra_rtt), self.host_delay);
+        let end = |way, port| End { way, port, number: number as u64, extra_rtt, host_delay };
+        self.hops[first].near.namespace.enter()?;
+        let back = end(Way::Back, index_of(&near_name)?);
+        self.hops[last].far.namespace.enter()?;
+        let there = end(Way::There, index_of(&far_name)?);
         self.hosts.push(Hosts { sender, receiver, receiver_address, sender_address });
-        self.set_lines(number)?;
-        if self.path.reorder > 0.0 {
-            let (line, seed) = (self.line(number).0, self.seed.wrapping_mul(1000) + 2 * number as u64);
-            let delay = self.path.rtt / OVERTAKEN;
-            let behind = Line { delay, loss: 0.0, chain: None, late: None, jitter: 0, seed: !seed, ..line };
-            behind.apply_overtaking(&mut self.far.netlink, there, self.path.reorder)?;
-        }
-        Ok(())
-    }
-
-    /// The lines of a flow, there and back, as the path wants them now.
-    fn line(&self, number: usize) -> (Line, Line) {
-        let (path, delay) = (&self.path, (self.path.rtt + self.lines[number].extra_rtt) / 2);
-        // Each change draws its losses anew.
-        let seed = (self.seed.wrapping_mul(1000) + 2 * number as u64) ^ (self.changes << 40);
-        let in_order = path.changes.iter().any(|change| change.rtt.is_some()) && path.reorder == 0.0;
-        let overtaken = if path.reorder > 0.0 { path.rtt / OVERTAKEN } else { 0 };
-        let [late, reverse_late] = self.late.clone();
-        let (loss, chain, jitter) = (path.loss, path.loss_chain, path.jitter);
-        let there = Line { delay: delay - overtaken, loss, chain, late, jitter, in_order, seed };
-        let jitter = path.reverse_jitter.max(self.host_delay);
-        let (loss, chain, late) = (path.reverse_loss, path.reverse_loss_chain, reverse_late);
-        let back = Line { delay, loss, chain, late, jitter, in_order, seed: seed + 1 };
-        (there, back)
-    }
-
-    fn set_lines(&mut self, number: usize) -> io::Result<()> {
-        let ((there, back), lines) = (self.line(number), self.lines[number]);
-        there.apply(&mut self.far.netlink, lines.there)?;
-        back.apply(&mut self.near.netlink, lines.back)
-    }
-
-    /// Makes the path another one while packets are on it. Returns it as the kernel tells it.
-    pub(super) fn change(&mut self, change: &Change) -> io::Result<Change> {
-        self.changes += 1;
-        self.path.rtt = change.rtt.unwrap_or(self.path.rtt);
-        self.path.loss = change.loss.unwrap_or(self.path.loss);
-        self.path.reverse_loss = change.reverse_loss.unwrap_or(self.path.reverse_loss);
-        if change.rtt.is_some() || change.loss.is_some() || change.reverse_loss.is_some() {
-            (0..self.lines.len()).try_for_each(|number| self.set_lines(number))?;
-        }
-        if let Some(rate) = change.rate {
-            self.path.rate = rate;
-            let Self { path, near, .. } = self;
-            bottleneck(path).apply(&mut near.netlink, near.port)?;
-            // Its timer was set at the old rate; a packet makes it look again.
-            near.namespace.enter()?;
-            let nudge = std::net::UdpSocket::bind("10.0.0.1:0")?;
-            // Full is as good: it shows that packets come by.
-            let _ = nudge.send_to(&[], "10.0.0.2:9");
-        }
-        Ok(Change { at: change.at, ..self.told()? })
-    }
-
-    /// The path as the kernel tells it, without what the first flow adds.
-    pub(super) fn told(&mut self) -> io::Result<Change> {
-        let shaper = bottleneck(&self.path).shaper;
-        let rate = Bottleneck::rate_of(&mut self.near.netlink, self.near.port, shaper)?;
-        let lines = self.lines.first().copied().ok_or_else(|| io::Error::other("there are no lines"))?;
-        let (there, loss) = Line::of(&mut self.far.netlink, lines.there)?;
-        let (back, reverse_loss) = Line::of(&mut self.near.netlink, lines.back)?;
-        let overtaken = if self.path.reorder > 0.0 { self.path.rtt / OVERTAKEN } else { 0 };
-        let late: u64 = self.late.iter().flatten().map(|late| late.middle).sum();
-        let rtt = (there + overtaken + back).saturating_sub(lines.extra_rtt + late);
-        Ok(Change { at: 0, rate: Some(rate), rtt: Some(rtt), loss: Some(loss), reverse_loss: Some(reverse_loss) })
-    }
-
-    /// How long a packet that arrives at the bottleneck now waits for those before it. Unit: µs.
-    pub(super) fn queue_delay(&mut self) -> io::Result<u32> {
-        let bits = f64::from(self.queue_counts()?.backlog) * 8.0;
-        Ok((bits * 1e6 / self.path.rate as f64) as u32)
-    }
-
-    /// The counts of the bottleneck's queue so far.
-    pub(super) fn queue_counts(&mut self) -> io::Result<QueueCounts> {
-        netlink::queue_counts(&mut self.near.netlink, self.near.port)
+        self.hops[last].attach(there)?;
+        self.hops[first].attach(back)?;
+        self.hops[last].overtake(there)
     }
 }

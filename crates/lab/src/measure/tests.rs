@@ -258,3 +258,23 @@ fn a_run_without_samples_has_no_measures() {
         assert_eq!(measure.of(&spec, &outcome), None, "{name}");
     }
 }
+
+#[test]
+fn a_flow_in_a_parking_lot_is_held_against_the_highest_of_the_others() {
+    // In the last quarter it has 10, and the others 40 and 20.
+    let rates = |late: f64| [[50.0; 75].as_slice(), [late; 25].as_slice()].concat();
+    let (through, one, other) = (rates(10.0), rates(40.0), rates(20.0));
+    measures(&[(0, &through), (0, &one), (0, &other)], "over-highest", 0.25);
+    let (spec, outcome) = run(&[(0, &through)]);
+    assert_eq!(Measure::OverHighest.of(&spec, &outcome), None, "there are no others");
+}
+
+#[test]
+fn a_share_is_of_the_narrowest_bottleneck_that_a_flow_crosses() {
+    let (mut spec, outcome) = run(&[(0, &[10.0; 100])]);
+    spec.then = vec![PathSpec { rate: 20_000_000, rtt: 5_000_000, ..spec.path.clone() }];
+    let share = |spec: &Spec| Measure::Share.of(spec, &outcome).unwrap() * CEILING;
+    assert!((share(&spec) - 50.0).abs() < 0.1, "{}", share(&spec));
+    spec.flows[0].via = Some((0, 0));
+    assert!((share(&spec) - 10.0).abs() < 0.1, "{}", share(&spec));
+}

@@ -32,13 +32,14 @@ pub fn run(spec: &Spec, prepare: Prepare<'_>) -> Result<Option<Outcome>, Impossi
         let own = owners.iter().zip(results.flows.iter().zip(&logs)).filter(|(owner, _)| **owner == place);
         let (mut flow, mut unfinished) = (FlowOutcome::default(), false);
         let (mut packets, mut measured) = (0, Vec::new());
+        let half = Duration::from_nanos(spec.crossed(told).map(|path| path.rtt / 2).sum());
         for (_, (result, log)) in own {
             add(&mut flow, &mut measured, result, &control, told);
             flow.intervals.extend(log.0.lock().map(|mut log| core::mem::take(&mut *log)).unwrap_or_default());
             unfinished |= result.finished.is_none();
             packets += result.sent.packets;
             // The last byte arrived half a round trip before its acknowledgement.
-            let arrived = result.finished.map(|at| nanos(at.saturating_sub(scenario.path.rtt() / 2)));
+            let arrived = result.finished.map(|at| nanos(at.saturating_sub(half)));
             flow.finished = flow.finished.max(arrived);
             if let (false, Some(finish)) = (told.arrivals.is_empty(), arrived) {
                 let bytes = told.size.unwrap_or_default();
@@ -63,7 +64,7 @@ fn nanos(time: Duration) -> u64 {
 
 /// The wait is one only where all packets stand in one line.
 fn delays(spec: &Spec, results: &Results) -> Vec<u32> {
-    if spec.path.queue.is_shared() { results.waits.clone() } else { Vec::new() }
+    if spec.paths().all(|path| path.queue.is_shared()) { results.waits.clone() } else { Vec::new() }
 }
 
 /// Adds a connection to its flow; `measured` counts, for each sample, the connections that an RTT is known of. As in the guest, a

@@ -26,8 +26,8 @@ pub fn control(flow: &FlowSpec) -> Option<Control> {
     })
 }
 
-/// The simulation, and to which of the lab's flows each of its flows belongs; `None` if one of them, or the bottleneck, has no
-/// model.
+/// The simulation, and to which of the lab's flows each of its flows belongs; `None` if one of them, or the first bottleneck, has
+/// no model.
 pub(super) fn scenario(spec: &Spec, prepare: Prepare<'_>) -> Option<(Scenario, Vec<usize>)> {
     let policer = policer(&spec.path)?;
     let (mut flows, mut owners) = (Vec::new(), Vec::new());
@@ -48,7 +48,7 @@ pub(super) fn scenario(spec: &Spec, prepare: Prepare<'_>) -> Option<(Scenario, V
         }
     }
     let scenario = Scenario {
-        queue: queue(&spec.path),
+        beyond: spec.then.iter().map(path).collect(),
         policer,
         step: Duration::from_nanos(spec.step),
         ..Scenario::new(path(&spec.path), flows, spec.seed, Duration::from_nanos(spec.duration))
@@ -66,11 +66,14 @@ fn one(told: &FlowSpec, control: Control, spec: &Spec, start: u64, connection: u
     // The last of arriving flows may begin then: each goes on until it is done, or the run.
     flow.stop = told.arrivals.is_empty().then(|| Duration::from_nanos(told.stop));
     flow.extra_rtt = Duration::from_nanos(told.extra_rtt);
+    flow.via = spec.way(told);
     flow.paced = told.paced;
     flow.host_delay = Duration::from_nanos(spec.host_delay);
-    flow.ecn = spec.path.ecn;
-    flow.bursts = Duration::from_nanos(spec.path.jitter);
-    flow.acks.bursts = Duration::from_nanos(spec.path.reverse_jitter);
+    flow.ecn = spec.crossed(told).any(|path| path.ecn);
+    let longest =
+        |jitter: fn(&PathSpec) -> u64| Duration::from_nanos(spec.crossed(told).map(jitter).max().unwrap_or_default());
+    flow.bursts = longest(|path| path.jitter);
+    flow.acks.bursts = longest(|path| path.reverse_jitter);
     flow.pauses =
         told.pauses.iter().map(|(from, to)| (Duration::from_nanos(*from), Duration::from_nanos(*to))).collect();
     let (connections, number) = (u64::from(told.connections.max(1)), u64::from(connection));
@@ -168,7 +171,7 @@ fn path(told: &PathSpec) -> Path {
     };
     Path {
         up: OneWay { conditions: up, schedule: rules(false), queue: Queue::DropTail },
-        down: OneWay { conditions: down, schedule: rules(true), queue: Queue::DropTail },
+        down: OneWay { conditions: down, schedule: rules(true), queue: queue(told) },
     }
 }
 
@@ -188,6 +191,19 @@ mod tests {
             }
             assert!(count > 0, "{name}");
         }
+    }
+
+    #[test]
+    fn bottlenecks_in_a_row_keep_their_queues_and_who_crosses_them() {
+        let path = PathSpec { rate: 8_000_000, rtt: 1_000_000, buffer: 9000, ..PathSpec::default() };
+        let behind = PathSpec { queue: spec::Queue::Codel, ..path.clone() };
+        let flow = |via| FlowSpec { algorithm: "cubic".into(), via, stop: 1, ..FlowSpec::default() };
+        let flows = vec![flow(None), flow(Some((1, 1)))];
+        let spec = Spec { path, then: vec![behind], flows, duration: 1, step: 1, ..Spec::default() };
+        let (simulation, _) = super::scenario(&spec, &|_| ()).unwrap();
+        assert_eq!(simulation.flows.iter().map(|flow| flow.via).collect::<Vec<_>>(), [(0, 1), (1, 1)]);
+        let queues: Vec<_> = simulation.ways().into_iter().map(|(way, _)| way.queue).collect();
+        assert_eq!((queues, simulation.queue), (vec![Queue::DropTail, Queue::Codel], Queue::DropTail));
     }
 
     #[test]

@@ -24,6 +24,9 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) exact: bool,
     pub(super) path: PathEntry,
+    /// Bottlenecks behind that one, in the words of `pcc-lab sim`.
+    #[serde(default)]
+    pub(super) then: Vec<String>,
     #[serde(default)]
     pub(super) change: Vec<ChangeTable>,
     pub(super) changes: Option<ChangesTable>,
@@ -249,6 +252,8 @@ pub(super) struct FlowTable {
     pub(super) stagger: Option<String>,
     pub(super) stop: Option<String>,
     pub(super) extra_rtt: Option<String>,
+    /// The bottlenecks that it goes through, from 1: `2`, or `1..2`.
+    pub(super) via: Option<String>,
     pub(super) size: Option<String>,
     pub(super) rate: Option<String>,
     pub(super) load: Option<f64>,

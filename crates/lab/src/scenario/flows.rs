@@ -20,7 +20,8 @@ pub(super) struct Occasion<'a> {
     pub(super) algorithm: &'a str,
     pub(super) seed: u64,
     pub(super) duration: u64,
-    pub(super) path: &'a PathSpec,
+    /// All bottlenecks, in their order.
+    pub(super) paths: &'a [PathSpec],
     pub(super) app: Option<&'a App>,
     /// Where files are that the scenario names.
     pub(super) dir: &'a Path,
@@ -43,7 +44,24 @@ pub(super) fn flows(file: &File, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec
         }
     }
     one_variant(&flows)?;
-    Ok(flows)
+    let is_crossed =
+        |place: usize| flows.iter().any(|flow| flow.via.is_none_or(|(first, last)| first <= place && place <= last));
+    match (0..occasion.paths.len()).find(|place| !is_crossed(*place)) {
+        Some(place) => {
+            Err(format!("no flow goes through bottleneck {}: leave it out, or see to `via`", place + 1).into())
+        }
+        None => Ok(flows),
+    }
+}
+
+/// The first and the last of so many bottlenecks that a text names, from 0; none if it names all.
+fn via(text: &str, bottlenecks: usize) -> Result<Option<(usize, usize)>, String> {
+    let wrong = |problem: String| format!("`via` is {text}: {problem}");
+    let via = pcc_sim::via(text).ok_or_else(|| wrong("bottlenecks count from 1, so write 2, or 1..2".into()))?;
+    if via.1 >= bottlenecks {
+        return Err(wrong(format!("there are {bottlenecks} bottlenecks, and each text of `then` adds one")));
+    }
+    Ok(Some(via).filter(|via| *via != (0, bottlenecks - 1)))
 }
 
 /// A module has one utility besides the default, and the same trains for all.
@@ -99,8 +117,10 @@ fn one_table(file: &File, table: &FlowTable, place: u64, occasion: &Occasion<'_>
     let [first, last] = starts(table.start.as_deref())?;
     flow.stop = optional("stop", &table.stop, occasion.duration)?;
     flow.extra_rtt = table.extra_rtt.as_deref().map_or(Ok(0), |text| round_trip("extra_rtt", text))?;
+    flow.via = table.via.as_deref().map_or(Ok(None), |text| via(text, occasion.paths.len()))?;
+    let route: u64 = crossed(&flow, occasion).iter().map(|path| path.rtt).sum();
     // Seeds of deterministic senders that start at one moment would be one sample.
-    let within = if file.exact || first < last { 0 } else { occasion.path.rtt + flow.extra_rtt };
+    let within = if file.exact || first < last { 0 } else { route + flow.extra_rtt };
     let starts = [first, last.saturating_add(within)];
     flow.size = table.size.as_deref().map(|text| bytes("size", text)).transpose()?;
     flow.rate = table.rate.as_deref().map(|text| rate("flow.rate", text)).transpose()?;
@@ -125,6 +145,11 @@ fn one_table(file: &File, table: &FlowTable, place: u64, occasion: &Occasion<'_>
         flows.push(one);
     }
     Ok(flows)
+}
+
+/// The bottlenecks that a flow goes through.
+fn crossed<'a>(flow: &FlowSpec, occasion: &Occasion<'a>) -> &'a [PathSpec] {
+    flow.via.and_then(|(first, last)| occasion.paths.get(first..=last)).unwrap_or(occasion.paths)
 }
 
 /// The first and the last moment at which a flow may start: `random:0s..5s`, or one moment.
@@ -197,7 +222,7 @@ fn pauses(flow: &FlowSpec, host: &HostTable, occasion: &Occasion<'_>, number: u6
     Ok(draw::pauses(seed, host.busy, longest as f64, flow.start, flow.stop))
 }
 
-/// When the short flows of a table arrive, so that they ask for this share of the path's payload.
+/// When the short flows of a table arrive, so that they ask for this share of the narrowest bottleneck's payload.
 fn arrivals(flow: &FlowSpec, load: f64, occasion: &Occasion<'_>, number: u64) -> Result<Vec<u64>, String> {
     if !(0.001..=2.0).contains(&load) {
         return Err(format!("`load` is {load}: it is a share of the path's rate, between 0.001 and 2"));
@@ -205,7 +230,8 @@ fn arrivals(flow: &FlowSpec, load: f64, occasion: &Occasion<'_>, number: u64) ->
     let is_quic = flow.algorithm.starts_with(crate::names::QUIC);
     let payload = if is_quic { QUIC_PAYLOAD as f64 / QUIC_PACKET as f64 } else { TCP_PAYLOAD as f64 / PACKET as f64 };
     let bits = flow.size.unwrap_or(0) as f64 * 8.0;
-    let gap = bits * 1e9 / (load * occasion.path.rate as f64 * payload);
+    let rate = crossed(flow, occasion).iter().map(|path| path.rate).min().unwrap_or_default();
+    let gap = bits * 1e9 / (load * rate as f64 * payload);
     let expected = (flow.stop - flow.start) as f64 / gap.max(1.0);
     if expected > MOST_ARRIVALS as f64 {
         return Err(format!("`load` {load} means some {expected:.0} short flows: {MOST_ARRIVALS} is the most"));

@@ -26,7 +26,7 @@ use std::path::Path;
 use target::Target;
 
 /// The scenarios that come with the program: name and text.
-const SUPPLIED: [(&str, &str); 50] = [
+const SUPPLIED: [(&str, &str); 51] = [
     ("among-cubics", include_str!("../../scenarios/among-cubics.toml")),
     ("application-limited", include_str!("../../scenarios/application-limited.toml")),
     ("beside-cubic", include_str!("../../scenarios/beside-cubic.toml")),
@@ -58,6 +58,7 @@ const SUPPLIED: [(&str, &str); 50] = [
     ("lan", include_str!("../../scenarios/lan.toml")),
     ("late-newcomer", include_str!("../../scenarios/late-newcomer.toml")),
     ("loss-at-convergence", include_str!("../../scenarios/loss-at-convergence.toml")),
+    ("parking-lot", include_str!("../../scenarios/parking-lot.toml")),
     ("policer", include_str!("../../scenarios/policer.toml")),
     ("power", include_str!("../../scenarios/power.toml")),
     ("random-loss", include_str!("../../scenarios/random-loss.toml")),
@@ -307,17 +308,21 @@ fn expand(file: &File, dir: &Path, options: &Options) -> Result<Vec<Run>, Proble
     }
     let mut runs = Vec::new();
     for point in &points {
-        let paths = file.seeds.iter().map(|&seed| path::path_at(file, point, seed, duration, dir));
-        let paths = paths.collect::<Result<Vec<_>, _>>()?;
+        let routes = file.seeds.iter().map(|&seed| {
+            let mut paths = vec![path::path_at(file, point, seed, duration, dir)?];
+            paths.extend(path::behind(file, point, seed, duration)?);
+            Ok::<_, String>(paths)
+        });
+        let routes = routes.collect::<Result<Vec<_>, _>>()?;
         for algorithm in &file.algorithms {
             let algorithm_dir = if options.algorithms.contains(algorithm) { Path::new("") } else { dir };
-            for (path, &seed) in paths.iter().zip(&file.seeds) {
+            for (paths, &seed) in routes.iter().zip(&file.seeds) {
                 let app = options.app.as_ref();
-                let occasion = Occasion { point, algorithm, seed, duration, path, app, dir, algorithm_dir };
+                let occasion = Occasion { point, algorithm, seed, duration, paths, app, dir, algorithm_dir };
                 let flows = flows::flows(file, &occasion)?;
-                let path = path.clone();
+                let (path, then) = (paths[0].clone(), paths[1..].to_vec());
                 let host_delay = if file.exact { 0 } else { HOST_DELAY };
-                let spec = Spec { path, flows, duration, step, seed, host_delay, program: None, module: None };
+                let spec = Spec { path, then, flows, duration, step, seed, host_delay, program: None, module: None };
                 runs.push(Run { algorithm: algorithm.clone(), point: point.clone(), spec });
             }
         }
@@ -518,6 +523,69 @@ mod tests {
         ] {
             let error = read(&text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    /// The small scenario over three bottlenecks, with these lines.
+    fn in_a_row(lines: &str) -> Result<Scenario, String> {
+        let then = "then = ['rate=50Mbit,rtt=10ms,loss=1%', 'rate=9Mbit,rtt=5ms']";
+        swept(&format!("{then}\n{lines}"))
+    }
+
+    #[test]
+    fn flows_go_through_the_bottlenecks_that_via_names() {
+        let flows = "flow = [{}, { via = '2' }, { via = '1..2' }, { via = '1..3' }]";
+        let spec = in_a_row(flows).unwrap().runs[0].spec.clone();
+        let rates: Vec<_> = spec.paths().map(|path| path.rate / 100_000).collect();
+        assert_eq!(rates, [1000, 504, 90], "the texts count IP packets");
+        let ways: Vec<_> = spec.flows.iter().map(|flow| (flow.via, spec.way(flow))).collect();
+        assert_eq!(ways, [(None, (0, 2)), (Some((1, 1)), (1, 1)), (Some((0, 1)), (0, 1)), (None, (0, 2))]);
+        let told: Vec<_> = spec.flows.iter().map(|flow| spec.route(flow)).map(|way| (way.rate, way.rtt)).collect();
+        let narrow = spec.then[1].rate;
+        let expected = [(narrow, 45), (spec.then[0].rate, 10), (spec.then[0].rate, 40), (narrow, 45)];
+        assert_eq!(told, expected.map(|(rate, ms)| (rate, ms * 1_000_000)));
+        assert!(spec.flows[1].start < 10_000_000, "within one RTT of its way");
+    }
+
+    #[test]
+    fn a_sweep_over_a_path_is_of_all_bottlenecks() {
+        let over = "sweep = { parameter = 'buffer', values = ['30KB', '60KB'] }";
+        let scenario = in_a_row(over).unwrap();
+        let buffers = |run: &Run| run.spec.paths().map(|path| path.buffer / 1000).collect::<Vec<_>>();
+        let (first, last) = (scenario.runs.first().unwrap(), scenario.runs.last().unwrap());
+        assert_eq!((buffers(first), buffers(last)), (vec![30, 30, 30], vec![60, 60, 60]));
+    }
+
+    #[test]
+    fn a_run_with_one_bottleneck_is_told_as_before_there_were_more() {
+        let told = |text: &str| {
+            let scenario = swept(text).unwrap();
+            scenario.runs.iter().map(|run| serde_json::to_string(&run.spec).unwrap()).collect::<Vec<_>>()
+        };
+        let plain = told("flow = [{}]");
+        assert!(plain.iter().all(|spec| !spec.contains("then") && !spec.contains("via")), "{plain:?}");
+        assert_eq!(told("flow = [{ via = '1' }]"), plain);
+    }
+
+    #[test]
+    fn bottlenecks_that_nobody_could_build_are_refused() {
+        for (lines, expected) in [
+            ("flow = [{ via = '0' }]", "`via` is 0: bottlenecks count from 1"),
+            ("flow = [{ via = '2..1' }]", "`via` is 2..1: bottlenecks count from 1"),
+            ("flow = [{ via = '3..4' }]", "there are 3 bottlenecks"),
+            ("flow = [{ via = '1..2' }]", "no flow goes through bottleneck 3"),
+            ("sweep = { parameter = 'loss', values = [0.1] }", "goes over rate, rtt, buffer or queue"),
+        ] {
+            let error = in_a_row(lines).unwrap_err();
+            assert!(error.contains(expected), "{lines}: {error}");
+        }
+        for (then, expected) in [
+            (r#"["rate=9Mbit,rtt=1ms,reorder=1%:5ms"]"#.to_owned(), "`then` is rate=9Mbit,rtt=1ms,reorder=1%:5ms: "),
+            (r#"["rate=9Mbit,rtt=90s"]"#.to_owned(), "`then` is rate=9Mbit,rtt=90s: `rtt` is 90s: 60 s is the most"),
+            (format!("{:?}", ["clean"; 8]), "`then` makes 9 bottlenecks in a row: 8 is the most"),
+        ] {
+            let error = swept(&format!("then = {then}")).unwrap_err();
+            assert!(error.contains(expected), "{then}: {error}");
         }
     }
 

@@ -4,21 +4,42 @@ use super::file::{File, Parameter, PathEntry, PathTable};
 use super::quantity::{LARGEST_BUFFER, LONGEST_ROUND_TRIP, buffer, burst, nanos, queue, rate, round_trip, share};
 use super::{draw, words};
 use crate::spec::{Change, PACKET, PathSpec, Queue};
+use pcc_sim::path_seed;
 use std::path::Path;
 
 /// More would not be a path any more but noise; each costs a message to the guest's kernel for every flow.
 const MOST_CHANGES: usize = 100_000;
 /// A packet overtakes those of an eighth of a round trip before it.
 const OVERTAKEN: u64 = 8;
+/// Bottlenecks in a row; each is two routers of the guest.
+const MOST_BOTTLENECKS: usize = 8;
 
 /// The path at a point of the sweep for one seed. Files that a table names are looked for in `dir`.
 pub(super) fn path_at(file: &File, point: &str, seed: u64, duration: u64, dir: &Path) -> Result<PathSpec, String> {
     let (path, changes) = match &file.path {
-        PathEntry::Text(text) => words::path(&words::at(file, text, point)?, seed, duration)?,
+        PathEntry::Text(text) => {
+            words::without_tables(file)?;
+            words::path("path", &words::at(file, text, point)?, seed, duration)?
+        }
         PathEntry::Table(table) => tabled(file, table.clone(), point, seed, duration, dir)?,
     };
     check(&path)?;
     with_changes(path, changes, duration)
+}
+
+/// The paths behind it, in their order. Each draws by a seed of its own, as in a simulation.
+pub(super) fn behind(file: &File, point: &str, seed: u64, duration: u64) -> Result<Vec<PathSpec>, String> {
+    if file.then.len() >= MOST_BOTTLENECKS {
+        let count = file.then.len() + 1;
+        return Err(format!("`then` makes {count} bottlenecks in a row: {MOST_BOTTLENECKS} is the most"));
+    }
+    let one = |(place, text): (usize, &String)| {
+        let (path, changes) = words::path("then", &words::at(file, text, point)?, path_seed(seed, place), duration)?;
+        check(&path)
+            .and_then(|()| with_changes(path, changes, duration))
+            .map_err(|problem| format!("`then` is {text}: {problem}"))
+    };
+    (1..).zip(&file.then).map(one).collect()
 }
 
 /// The path of a table as it begins, and what changes.

@@ -19,20 +19,25 @@ const STEP: u64 = 100_000_000;
 /// Memory is spent on no more changes than this.
 const MOST_MOMENTS: usize = 1_000_000;
 
-/// The text at a point of the sweep.
-pub(super) fn at(file: &File, text: &str, point: &str) -> Result<String, String> {
+/// Whether the tables are absent that change a path of the other kind.
+pub(super) fn without_tables(file: &File) -> Result<(), String> {
     if !file.change.is_empty() || file.changes.is_some() || file.cellular.is_some() || file.sample.is_some() {
         let own = "a `path` that is a text changes by its own words, `at=`, `vary=`, `blackout=` and `trace=`";
         return Err(format!("{own}: leave `change`, `changes`, `cellular` and `sample` out"));
     }
+    Ok(())
+}
+
+/// The text at a point of the sweep, which is of all bottlenecks.
+pub(super) fn at(file: &File, text: &str, point: &str) -> Result<String, String> {
     let word = match file.sweep.as_ref().map(|sweep| sweep.parameter) {
         Some(Parameter::Rate) => "rate",
         Some(Parameter::Rtt) => "rtt",
         Some(Parameter::Buffer) => "buffer",
         Some(Parameter::Queue) => "queue",
         Some(Parameter::Jitter | Parameter::Loss | Parameter::LossBothWays | Parameter::Path) => {
-            let over = "`sweep` over a `path` that is a text goes over rate, rtt, buffer or queue";
-            return Err(format!("{over}: write a table"));
+            let over = "`sweep` over a `path` or `then` that is a text goes over rate, rtt, buffer or queue";
+            return Err(format!("{over}: write one path as a table"));
         }
         Some(Parameter::ExtraRtt | Parameter::Flows | Parameter::Size | Parameter::Load) | None => {
             return Ok(text.to_owned());
@@ -41,9 +46,9 @@ pub(super) fn at(file: &File, text: &str, point: &str) -> Result<String, String>
     Ok(format!("{text},{word}={point}"))
 }
 
-/// The path of this text as it begins, and what changes. The seed draws what varies, as in a simulation.
-pub(super) fn path(text: &str, seed: u64, duration: u64) -> Result<(PathSpec, Vec<Change>), String> {
-    let wrong = |problem: String| format!("`path` is {text}: {problem}");
+/// The path of this text of a key as it begins, and what changes. The seed draws what varies, as in a simulation.
+pub(super) fn path(key: &str, text: &str, seed: u64, duration: u64) -> Result<(PathSpec, Vec<Change>), String> {
+    let wrong = |problem: String| format!("`{key}` is {text}: {problem}");
     let path: Path = text.parse().map_err(|error| wrong(format!("{error}")))?;
     constant(&path).and_then(|constant| Ok((constant, changes(&path, seed, duration)?))).map_err(wrong)
 }
@@ -203,7 +208,7 @@ mod tests {
     }
 
     fn seeded(text: &str, seed: u64, duration: u64) -> Result<PathSpec, String> {
-        let (constant, changes) = path(text, seed, duration)?;
+        let (constant, changes) = path("path", text, seed, duration)?;
         Ok(PathSpec { changes, ..constant })
     }
 
