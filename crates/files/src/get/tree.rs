@@ -60,7 +60,7 @@ enum Job {
 
 enum Done {
     Linked(Arc<Directory>, anyhow::Result<Vec<(Linking, Outcome)>>),
-    Listed(Directory, anyhow::Result<Listing>),
+    Listed(Box<Directory>, anyhow::Result<Listing>),
     Fetched(Wanted, anyhow::Result<Look<Moved>>),
 }
 
@@ -165,7 +165,7 @@ impl Job {
         match self {
             Self::List(directory) => {
                 let listing = listing::list(walk.source, &directory.url, &walk.bounds).await;
-                Done::Listed(directory, listing)
+                Done::Listed(Box::new(directory), listing)
             }
             Self::Link(links) => {
                 let directory = links.directory.clone();
@@ -204,7 +204,7 @@ impl<'a> Walk<'a> {
         each: Each<'_>,
     ) -> anyhow::Result<Vec<Job>> {
         match done {
-            Done::Listed(directory, Ok(listing)) => return self.unfold(directory, listing, tree, extraneous),
+            Done::Listed(directory, Ok(listing)) => return self.unfold(*directory, listing, tree, extraneous),
             // Without the top there is nothing.
             Done::Listed(directory, Err(error)) if directory.depth > 0 && concerns_one(&error) => {
                 tree.fail(self.source, &directory.path, 1, &error);
