@@ -222,7 +222,7 @@ def other_rows():
                                                                                               ("cubic, upload: cubic", "CUBIC")]),
               "simulated, [page](queues.md)", "CUBIC, if the receiver is not PCC's", stamp("queues.md"))
     twenty = [cell("limits.md", None, ["20 flows on a slow path"], column) for column in (2, 3, 4)]
-    yield row("Twenty senders on 10 Mbit/s?", "**A seventh of the packets is lost.**", f"loss, %: PCC {twenty[0]}, CUBIC {twenty[1]}, BBR {twenty[2]}", "simulated, [limits](limits.md), [RFC 9743](rfc9743.md)",
+    yield row("Twenty senders on 10 Mbit/s?", "**An eighth of the packets is lost.**", f"loss, %: PCC {twenty[0]}, CUBIC {twenty[1]}, BBR {twenty[2]}", "simulated, [limits](limits.md), [RFC 9743](rfc9743.md)",
               "CUBIC", stamp("limits.md"), 12 < middle(twenty[0]) < 16.5)
     rival = [cell("limits.md", None, ["after a BBR, four BDP"], column) for column in (2, 3, 4)]
     yield row("What has PCC if a BBR was there first, in four BDP?", "**It starves.**", f"share of the path: PCC {rival[0]}, CUBIC {rival[1]}, BBR {rival[2]} in the same place", "simulated, [limits](limits.md)",
