@@ -74,6 +74,11 @@ PCC_PART pcc_num pcc_flow_ceiling(const struct pcc_flow *flow)
 	return flow->most ? n_min(n_from(flow->most), PCC_FASTEST) : PCC_FASTEST;
 }
 
+PCC_PART u64 pcc_half_rtt(u64 rtt)
+{
+	return rtt / 2 > 1000000 ? rtt / 2 : 1000000;
+}
+
 /* A connection that has sent nothing has the window of its route (initcwnd) or of a BPF program
  * (TCP_BPF_IW), by default ten packets. TCP sets it before it calls for a congestion control. A
  * connection that has sent something has another congestion control's window.
@@ -91,10 +96,10 @@ PCC_PART pcc_num pcc_initial_volume(const struct pcc_flow *flow)
 	return n_from((u64)flow->initial_window * flow->sample.packet);
 }
 
-/* The initial window in half an RTT. Deviates: the core takes an RTT for 2 ms at the least. */
+/* The initial window in half an RTT; in less than a millisecond that would be a burst. */
 PCC_PART pcc_num pcc_initial_rate(const struct pcc_flow *flow, u64 rtt)
 {
-	return n_div(pcc_initial_volume(flow), n_seconds(rtt / 2));
+	return n_div(pcc_initial_volume(flow), n_seconds(pcc_half_rtt(rtt)));
 }
 
 /* Starting looks for the path's rate from a window of at least this on. Packets. */
@@ -136,16 +141,6 @@ PCC_PART void pcc_open_start_window(struct pcc_flow *flow, u64 packets)
 	flow->start_volume = packets < least		    ? least
 			     : packets < PCC_LARGEST_WINDOW ? packets
 							    : PCC_LARGEST_WINDOW;
-}
-
-/* Where an RTT is too short to be judged, doublings outrun their results by several. So a loss ends
- * them first: half of what is in flight may leave anew, as by RFC 5681 (3.1).
- */
-PCC_PART void pcc_bound_start(struct pcc_flow *flow)
-{
-	if (flow->monitor.lossless_from == flow->sample.delivered && flow->answers &&
-	    pcc_rtt_smoothed(&flow->rtt) < INTERVAL_SHORTEST_TRIAL)
-		pcc_open_start_window(flow, flow->sample.in_flight / 2);
 }
 
 /* TCP sends the data of 1/2^10 s at once. On short paths it sends this more, half of it for each

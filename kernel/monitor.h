@@ -104,14 +104,13 @@ struct pcc_monitor {
 	struct pcc_interval intervals[MONITOR_INTERVALS];
 };
 
-/* How long an interval of this slot is meant to last, if it is judged at least this. Unit: ns. */
-PCC_CALL u64 pcc_interval_length(const struct pcc_path *path, const struct pcc_slot *slot,
-				 u64 least)
+/* How long an interval of this slot is meant to last. Unit: ns. */
+PCC_CALL u64 pcc_interval_length(const struct pcc_path *path, const struct pcc_slot *slot)
 {
 	u64 length, packets;
 	pcc_num volume;
 
-	PCC_NEEDS(path && slot, least);
+	PCC_NEEDS(path && slot, INTERVAL_SHORTEST_TRIAL);
 	length = n_to(n_mul(n_mul(path->rtt, slot->rtts_least), N_BILLION));
 	volume = n_mul(n_ratio(MONITOR_LEAST_PACKETS, 1), path->packet);
 	packets = n_to(n_mul(n_div(volume, slot->rate), N_BILLION));
@@ -119,8 +118,8 @@ PCC_CALL u64 pcc_interval_length(const struct pcc_path *path, const struct pcc_s
 		packets = 4 * path->rtt_ns;
 	if (slot->is_stretched && length < packets)
 		length = packets;
-	if (slot->trial >= 0 && length < least)
-		length = least;
+	if (slot->trial >= 0 && length < INTERVAL_SHORTEST_TRIAL)
+		length = INTERVAL_SHORTEST_TRIAL;
 	return length;
 }
 
@@ -276,10 +275,10 @@ PCC_PART void pcc_settle_deliveries(struct pcc_monitor *monitor, const struct pc
 	}
 }
 
-/* Losses are those of packets that so many others overtook, and are settled themselves. Packets
- * that are found lost together stood one behind the other: a time-out or a burst loses those of
- * several intervals. In each of these they count as one run. Packets from before the oldest
- * interval are nobody's.
+/* Losses are those of packets that so many others overtook, and are settled themselves. Packets that are
+ * found lost together stood one behind the other: a time-out or a burst loses those of several
+ * intervals. In each of these they count as one run. Packets from before the oldest interval are
+ * nobody's.
  */
 PCC_PART void pcc_settle_losses(struct pcc_monitor *monitor, const struct pcc_sample *sample,
 				u32 lost)

@@ -29,16 +29,9 @@
 #define PCC_LOOKS 16
 
 /* A probe has at least the time of four trains: fewer tell little of a queue, and each costs a
- * decision. Start-up doubles as fast as it can: once an RTT, however short that is. Unit: ns.
+ * decision. Start-up doubles as fast as it can. Unit: ns.
  */
-PCC_PART u64 pcc_shortest_trial(u32 state)
-{
-	u64 trains = 4 * 1000000000ULL >> PCC_PACING_SHIFT;
-
-	if (state != PCC_PROBING)
-		return 0;
-	return trains > INTERVAL_SHORTEST_TRIAL ? trains : INTERVAL_SHORTEST_TRIAL;
-}
+#define PCC_SHORTEST_PROBE (4 * 1000000000ULL >> PCC_PACING_SHIFT)
 
 /* Plans the next interval, and opens it. law->path is up to date. */
 PCC_CALL int pcc_plan_next(struct pcc_flow *flow, struct pcc_law *law)
@@ -61,7 +54,9 @@ PCC_CALL int pcc_plan_next(struct pcc_flow *flow, struct pcc_law *law)
 	flow->rate = n_to(slot->rate);
 	if (!flow->rate)
 		flow->rate = 1;
-	length = pcc_interval_length(&law->path, slot, pcc_shortest_trial(law->state));
+	length = pcc_interval_length(&law->path, slot);
+	if (law->state == PCC_PROBING && slot->trial >= 0 && length < PCC_SHORTEST_PROBE)
+		length = PCC_SHORTEST_PROBE;
 	pcc_open(&flow->monitor, &flow->sample, slot, length);
 	return 0;
 }
@@ -94,7 +89,7 @@ PCC_PART bool pcc_rtt_begins(const struct pcc_flow *flow, u32 state)
 
 	if (!flow->rtt.smoothed)
 		return true;
-	return state == PCC_STARTING && least && least > 2 * sample;
+	return state == PCC_STARTING && least && pcc_half_rtt(least) > 2 * pcc_half_rtt(sample);
 }
 
 /* Starts with this RTT sample. */
@@ -375,8 +370,6 @@ PCC_PART u32 pcc_take_in(struct pcc_flow *flow, u32 state)
 		flow->progress = sample->now;
 	flow->in_flight = sample->in_flight;
 	pcc_settle(monitor, sample);
-	if (state == PCC_STARTING)
-		pcc_bound_start(flow);
 	if (answers)
 		pcc_rtt_or_tcp_s(flow);
 	if (sample->rtt) {
