@@ -250,7 +250,8 @@ impl FromStr for Bytes {
         let head = unit.strip_suffix(['B', 'b']).unwrap_or(unit);
         let factor = prefix(head).ok_or_else(|| error("has an unknown unit"))?;
         let bytes = number * factor;
-        if bytes < u64::MAX as f64 { Ok(Self(bytes.round() as u64)) } else { Err(error("is too large")) }
+        // The most is read as it is written, though a double is one larger.
+        if bytes <= u64::MAX as f64 { Ok(Self(bytes.round() as u64)) } else { Err(error("is too large")) }
     }
 }
 
@@ -288,6 +289,14 @@ impl fmt::Display for Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_most_bytes_are_read_as_they_are_written() {
+        for bytes in [u64::MAX, 1 << 63, 0] {
+            assert_eq!(bytes.to_string().parse::<Bytes>(), Ok(Bytes::new(bytes)));
+        }
+        assert!("18446744073710000000".parse::<Bytes>().is_err());
+    }
 
     #[test]
     fn rates_are_read_as_people_write_them() {
