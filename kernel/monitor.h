@@ -275,10 +275,10 @@ PCC_PART void pcc_settle_deliveries(struct pcc_monitor *monitor, const struct pc
 	}
 }
 
-/* Losses are those of packets that so many others overtook, and are settled themselves. Packets that are
- * found lost together stood one behind the other: a time-out or a burst loses those of several
- * intervals. In each of these they count as one run. Packets from before the oldest interval are
- * nobody's.
+/* Losses are those of packets that so many others overtook, and are settled themselves. Packets
+ * that are found lost together stood one behind the other: a time-out or a burst loses those of
+ * several intervals. In each of these they count as one run. Packets from before the oldest
+ * interval are nobody's.
  */
 PCC_PART void pcc_settle_losses(struct pcc_monitor *monitor, const struct pcc_sample *sample,
 				u32 lost)

@@ -17,8 +17,8 @@ const NOBODYS_MARKS: f64 = 99.0;
 const RARE: f64 = 0.1;
 /// Lost, or marked, packets that are remembered, while some are.
 const REMEMBERED: f64 = 2500.0;
-/// Weight of the probes of late when another comes: those of twenty pairs. Where nothing is lost
-/// any more, all evidence fades as fast.
+/// Weight of the probes of late when another comes: those of twenty pairs. Where nothing is lost any more,
+/// all evidence fades as fast.
 const RECENT: f64 = 0.975;
 /// So many times less likely than all else it is, before any evidence, that losses come with a queue that only others fill.
 const OTHERS: f64 = 4.0;
@@ -275,7 +275,7 @@ mod tests {
             let losses = LossRegression { xx: 1e9, xy: 1e9, samples: 1e3, ..LossRegression::default() };
             let mut loss = Loss { random: 0.05, losses, ..Loss::default() };
             let found = loss.update(&pair(0, 50.0, |_| lost, |_| 0.0), UNKNOWN);
-            assert!((found - ours).abs() < 2e-4 && (loss.random - random).abs() < 1e-9, "{found} of {loss:?}");
+            assert!((found - ours).abs() < 1e-9 && (loss.random - random).abs() < 1e-9, "{found} of {loss:?}");
         }
     }
 
